@@ -1,0 +1,80 @@
+"""Long convolutions as sequence models: train as branches, merge, stream, distil.
+
+Public names are loaded on first use, so importing mrconv imports the standard library only.
+"""
+
+import importlib
+from typing import TYPE_CHECKING
+
+from ._version import __version__
+
+if TYPE_CHECKING:
+    from . import data, errors, kernels, nn, report, testing
+    from ._checks import lengths_from_mask, pad
+    from .branch_statistics import BranchNorm
+    from .merging import merge
+    from .models import (
+        Forecaster,
+        SequenceBackbone,
+        SequenceClassifier,
+        SequenceLabeller,
+        SequenceRegressor,
+        load,
+    )
+    from .nn import LongConv, MRConv
+    from .train.optim import param_groups
+    from .verification import verify
+
+_MODULES = ("data", "errors", "kernels", "models", "nn", "report", "testing", "train")
+_NAMES = {
+    "BranchNorm": "branch_statistics",
+    "Forecaster": "models",
+    "LongConv": "nn",
+    "MRConv": "nn",
+    "SequenceBackbone": "models",
+    "SequenceClassifier": "models",
+    "SequenceLabeller": "models",
+    "SequenceRegressor": "models",
+    "lengths_from_mask": "_checks",
+    "load": "models",
+    "merge": "merging",
+    "pad": "_checks",
+    "param_groups": "train.optim",
+    "verify": "verification",
+}
+
+__all__ = [
+    "BranchNorm",
+    "Forecaster",
+    "LongConv",
+    "MRConv",
+    "SequenceBackbone",
+    "SequenceClassifier",
+    "SequenceLabeller",
+    "SequenceRegressor",
+    "__version__",
+    "data",
+    "errors",
+    "kernels",
+    "lengths_from_mask",
+    "load",
+    "merge",
+    "nn",
+    "pad",
+    "param_groups",
+    "report",
+    "testing",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in _NAMES:
+        return getattr(importlib.import_module(f".{_NAMES[name]}", __name__), name)
+    if name in _MODULES:
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module 'mrconv' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_MODULES})

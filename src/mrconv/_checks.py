@@ -1,0 +1,192 @@
+"""One-purpose checks of arguments, and the two helpers for padded batches."""
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+import torch
+from torch import Tensor
+
+from .errors import ArgumentError, DtypeError, ShapeError
+
+__all__ = [
+    "check_choice",
+    "check_count",
+    "check_layer_input",
+    "check_lengths",
+    "length_mask",
+    "lengths_from_mask",
+    "mask_invalid",
+    "nearest",
+    "pad",
+    "widened",
+]
+
+HALF = (torch.bfloat16, torch.float16)
+INTEGERS = (torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A sentence that proposes the known word closest to ``word``, or lists them all."""
+    known = sorted(known)
+    close = difflib.get_close_matches(word, known, n=1)
+    return f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(known)}."
+
+
+def check_choice(owner: str, name: str, value: object, choices: Iterable[str]) -> None:
+    """Raises unless ``value`` is one of the strings in ``choices``."""
+    choices = list(choices)
+    if not isinstance(value, str) or value not in choices:
+        allowed = ", ".join(repr(choice) for choice in choices)
+        raise ArgumentError(
+            f"{owner}: {name} must be one of {allowed}; got {value!r}. "
+            f"{nearest(str(value), choices)}"
+        )
+
+
+def check_count(owner: str, name: str, value: object, least: int = 1) -> None:
+    """Raises unless ``value`` is a whole number of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise DtypeError(
+            f"{owner}: {name} must be a whole number; got {value!r}. Pass an int of at least {least}."
+        )
+    if value < least:
+        raise ArgumentError(
+            f"{owner}: {name} must be at least {least}; got {name}={value}. Pass a larger {name}."
+        )
+
+
+def check_layer_input(owner: str, x: Tensor, channels: int, parameters: torch.dtype) -> None:
+    """Raises unless ``x`` is (B, channels, L) in a dtype that fits the parameters.
+
+    Args:
+        owner: Name of the layer, the first word of the message.
+        x: Input.                                                     (B, D, L)
+        channels: D of the layer.
+        parameters: dtype of the layer's parameters. Under autocast any floating input fits.
+
+    Raises:
+        ShapeError: For another number of dimensions or of channels; guesses a transpose.
+        DtypeError: For integers, complex numbers or another floating dtype.
+    """
+    if x.ndim != 3 or x.shape[1] != channels:
+        swapped = x.ndim == 3 and x.shape[2] == channels
+        remedy = (
+            "Did you mean x.transpose(1, 2)?"
+            if swapped
+            else "Pass a tensor of (batch, channels, length)."
+        )
+        raise ShapeError(
+            f"{owner}: input must be (batch, {channels}, length); got {tuple(x.shape)}. {remedy}"
+        )
+    mixed = x.is_floating_point() and torch.is_autocast_enabled(x.device.type)
+    if x.dtype != parameters and not mixed:
+        raise DtypeError(
+            f"{owner}: input must have the dtype of the parameters, {parameters}; got {x.dtype}. "
+            f"Convert the input with x.to({parameters}) or the layer with layer.to({x.dtype})."
+        )
+
+
+def check_lengths(owner: str, lengths: Tensor, batch: int, length: int) -> None:
+    """Raises unless ``lengths`` is (batch,) whole numbers between 0 and ``length``."""
+    if lengths.dtype not in INTEGERS:
+        raise DtypeError(
+            f"{owner}: lengths must be whole numbers; got {lengths.dtype}. "
+            "Pass the number of valid samples of each row, or mrconv.lengths_from_mask(mask)."
+        )
+    if tuple(lengths.shape) != (batch,):
+        raise ShapeError(
+            f"{owner}: lengths must be ({batch},), one per row; got {tuple(lengths.shape)}. "
+            "Pass the number of valid samples of each row, or mrconv.lengths_from_mask(mask)."
+        )
+    # Reads the tensor, which a compiler cannot.
+    if not torch.compiler.is_compiling() and batch and not lengths.is_meta:
+        low, high = int(lengths.min()), int(lengths.max())
+        if low < 0 or high > length:
+            raise ArgumentError(
+                f"{owner}: lengths must lie between 0 and the input's length {length}; "
+                f"got {low} to {high}. Pad the input on the right with mrconv.pad."
+            )
+
+
+def length_mask(lengths: Tensor, length: int) -> Tensor:
+    """True where a position is valid: mask[b, t] = t < lengths[b].
+
+    Args:
+        lengths: Valid samples of each row.                               (B,)
+        length: L, in samples.
+
+    Returns:
+        Boolean mask.                                                   (B, L)
+    """
+    return torch.arange(length, device=lengths.device) < lengths[:, None]
+
+
+def mask_invalid(x: Tensor, lengths: Tensor | None) -> Tensor:
+    """Sets x (B, D, L) to exactly 0 behind each row's length, whatever stood there, NaN included."""
+    if lengths is None:
+        return x
+    # where, not a product: 0 * NaN is NaN
+    return torch.where(length_mask(lengths.to(x.device), x.shape[-1])[:, None], x, 0)
+
+
+def widened(x: Tensor) -> Tensor:
+    """The tensor in a precision that FFTs and states are computed in: at least float32."""
+    return x.float() if x.dtype in HALF else x
+
+
+def pad(sequences: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """Stacks sequences of unequal length, zeros on the right.
+
+    Args:
+        sequences: Each of its own length L_b, with equal further sizes.  (L_b, ...)
+
+    Returns:
+        The batch (B, max L_b, ...) and the lengths (B,), ready for ``model(x, lengths=lengths)``.
+
+    Raises:
+        ArgumentError: If there is no sequence.
+
+    Example:
+        >>> import torch, mrconv
+        >>> x, lengths = mrconv.pad([torch.ones(3, 1), torch.ones(5, 1)])
+        >>> x.shape, lengths.tolist()
+        (torch.Size([2, 5, 1]), [3, 5])
+    """
+    if not sequences:
+        raise ArgumentError("pad: sequences must hold at least one tensor; got none. Pass a list.")
+    lengths = torch.tensor([len(sequence) for sequence in sequences])
+    return torch.nn.utils.rnn.pad_sequence(list(sequences), batch_first=True), lengths
+
+
+def lengths_from_mask(mask: Tensor) -> Tensor:
+    """Lengths of the rows of a mask that is true on valid positions: lengths[b] = sum_t mask[b, t].
+
+    Args:
+        mask: True where a sample is valid; valid samples first.        (B, L)
+
+    Returns:
+        Valid samples of each row, int64.                                 (B,)
+
+    Raises:
+        ShapeError: If the mask is not (batch, length).
+        ArgumentError: If a row has a valid sample behind an invalid one.
+
+    Example:
+        >>> import torch, mrconv
+        >>> mrconv.lengths_from_mask(torch.tensor([[True, True, False]])).tolist()
+        [2]
+    """
+    if mask.ndim != 2:
+        raise ShapeError(
+            f"lengths_from_mask: mask must be (batch, length); got {tuple(mask.shape)}. "
+            "Pass one row per sequence."
+        )
+    mask = mask.bool()
+    lengths = mask.sum(-1)
+    if not torch.equal(mask, length_mask(lengths, mask.shape[-1])):
+        raise ArgumentError(
+            "lengths_from_mask: valid positions must come first in each row (right padding); "
+            "got left padding or a scattered mask. Shift each row's samples to the left with "
+            "mrconv.pad([x[b][mask[b]] for b in range(len(x))])."
+        )
+    return lengths

@@ -1,0 +1,48 @@
+"""Merging of a whole model: every multi-resolution layer becomes one convolution."""
+
+import copy
+from typing import TypeVar
+
+from torch import nn
+
+from .nn.mr_conv import MRConv
+from .nn.reparameterize import Form, refuse_training
+
+__all__ = ["merge"]
+
+Module = TypeVar("Module", bound=nn.Module)
+
+
+def merge(model: Module, *, rate: int = 1, form: Form = "merged") -> Module:
+    """A copy of a model whose MRConv layers are replaced by the LongConv each equals.
+
+    Every new layer has compared itself with its branches and keeps the difference in
+    ``checked``; ``mrconv.verify`` compares the models. Other modules are copied as they are, so a
+    merged model merges to an equal one. Merged models train on.
+
+    Args:
+        model: In eval mode; a layer, a block or a whole model.
+        rate: Samples of the training rate per sample of the merged model's input.
+        form: "merged".
+
+    Returns:
+        A new model in eval mode; an MRConv gives a LongConv.
+
+    Raises:
+        MergeError: In training mode, for another form, or if a comparison fails.
+        ArgumentError: If kernels cannot be thinned by ``rate``.
+
+    Cost: one making of the taps and one comparison a layer.
+
+    Example:
+        >>> import mrconv
+        >>> model = mrconv.nn.ResidualBlock(mrconv.MRConv(4, 32), 4).eval()
+        >>> type(mrconv.merge(model).mixer).__name__
+        'LongConv'
+    """
+    refuse_training("merge", model)
+    layers = [module for module in model.modules() if isinstance(module, MRConv)]
+    # deepcopy takes the replacement for every object that its memo already holds, however often
+    # the object is shared.
+    replaced = {id(layer): layer.reparameterize(rate, form) for layer in layers}
+    return copy.deepcopy(model, replaced)

@@ -1,0 +1,19 @@
+"""Layers and blocks: (B, D, L) in, (B, D, L) out."""
+
+from .block import ResidualBlock
+from .long_conv import LongConv
+from .mr_arguments import num_resolutions
+from .mr_conv import MRConv
+from .norm import ChannelNorm, MaskedBatchNorm
+from .reparameterize import Check, reparameterize
+
+__all__ = [
+    "ChannelNorm",
+    "Check",
+    "LongConv",
+    "MRConv",
+    "MaskedBatchNorm",
+    "ResidualBlock",
+    "num_resolutions",
+    "reparameterize",
+]

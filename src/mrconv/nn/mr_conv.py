@@ -1,0 +1,369 @@
+"""MRConv: the sum of normalised convolutions with kernels of growing length and equal size."""
+
+from collections.abc import Callable, Mapping
+
+import torch
+from torch import Tensor, nn
+
+from .._checks import (
+    check_layer_input,
+    check_lengths,
+    mask_invalid,
+    widened,
+)
+from ..branch_statistics import BranchNorm, count_valid, normalized_branches
+from ..convolution import Method, long_convolution
+from ..errors import ArgumentError, DtypeError
+from ..kernels import Branch, Kernel, branch, kernel_factory
+from .combine import COMBINATIONS, CombinationName
+from .long_conv import LongConv
+from .mr_arguments import Gains, NormKind, check_arguments, norm_settings, num_resolutions
+from .norm import keep_statistics, update_running
+from .reparameterize import Form, reparameterize
+
+__all__ = ["MRConv"]
+
+
+class MRConv(nn.Module):
+    """Multi-resolution convolution, in its training form: one branch a resolution.
+
+    y[t] = sum_i ( gain_i (z_i[t] - mean_i) / sqrt(var_i + eps) + shift_i ) + skip u[t]
+
+    z_i = k_i * u, i = 0..R-1, with R = floor(log2(length / kernel_size)) + 1. Kernel k_i spans
+    l_i = kernel_size 2^i samples; all have about kernel_size parameters a channel. In training,
+    mean and variance are those of z_i over batch and time; in eval mode the running ones, so that
+    the layer is one convolution, which ``reparameterize`` gives.
+
+    ``combine="concat"`` lays pieces of length l_0, l_0, 2 l_0, 4 l_0, ... end to end in one kernel
+    k = (gain_0 k_0 | gain_1 k_1 | ...) with one norm. BatchNorm would cancel the gains' common
+    factor |gain|, so it is applied behind:
+    y[t] = |gain| (z[t] - mean) / sqrt(var + eps) + shift + skip u[t],   |gain|^2 = sum_i gain_i^2.
+
+    Args:
+        channels: D.
+        length: Reach in samples; no limit on inputs. Memory ends after K = kernel_size 2^(R-1).
+        kernel_size: l_0, span of the first kernel; at most ``length``.
+        kernel: "dense", "fourier", "dilated", "sparse", "implicit", names joined by + (added
+            before the convolution), or a callable
+            ``(channels, kernel_size, resolution, *, device, dtype) -> Kernel``.
+        causal: Whether outputs depend on the past and present only. If not, each resolution also
+            has a kernel of its own for the future, at lags -1..-l_i.
+        combine: "sum" of branches, or "concat", one kernel of pieces.
+        gains: "learned", one a resolution and channel from 1 / sqrt(R); or "fixed", 2^-i.
+        norm: "batch"; "constant" (kernels divided by their norm at initialisation); "none"; or a
+            ``BranchNorm`` with settings.
+        skip: Whether skip u[t] is added, one trained factor a channel from N(0, 1).
+        device: Where parameters and buffers live.
+        dtype: Of the parameters.
+
+    Raises:
+        ArgumentError: If kernel_size is above length, a size below 1, or a word unknown.
+
+    Cost: training, R convolutions; eval, one convolution and the making of its taps.
+    Source: Cunningham et al. 2024, section 3. The paper leaves open the rounding of R, the start
+    of the gains, and whether there is a skip; those here fit its parameter counts.
+
+    Example:
+        >>> import torch, mrconv
+        >>> layer = mrconv.MRConv(8, length=100, kernel_size=4, kernel="dilated")
+        >>> y = layer(torch.randn(2, 8, 100))
+        >>> merged = layer.eval().reparameterize()
+        >>> merged.num_taps
+        64
+    """
+
+    gain: Tensor
+    running_mean: Tensor
+    running_var: Tensor
+
+    def __init__(
+        self,
+        channels: int,
+        length: int,
+        *,
+        kernel_size: int = 16,
+        kernel: str | Callable[..., Kernel] = "fourier",
+        causal: bool = True,
+        combine: CombinationName = "sum",
+        gains: Gains = "learned",
+        norm: NormKind | BranchNorm = "batch",
+        skip: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        check_arguments(channels, length, kernel_size, combine, gains)
+        self.channels, self.length, self.kernel_size = channels, length, kernel_size
+        self.kernel, self.causal, self.combine, self.gains = kernel, causal, combine, gains
+        self.norm = norm_settings(norm)
+        self.resolutions = num_resolutions(length, kernel_size)
+        self._combination = COMBINATIONS[combine]
+        factory = {"device": device, "dtype": dtype}
+        self.kernels = self._make_kernels(factory)
+        self.future_kernels = nn.ModuleList() if causal else self._make_kernels(factory)
+        self._make_gains(skip, factory)
+        self.reset_parameters(kernels=False)
+
+    def _make_kernels(self, factory: Mapping[str, object]) -> nn.ModuleList:
+        make, kernels = kernel_factory(self.kernel), nn.ModuleList()
+        for i in self._combination.exponents(self.resolutions):
+            made = make(self.channels, self.kernel_size, i, **factory)
+            if not isinstance(made, Kernel) or made.span != self.kernel_size << i:
+                raise DtypeError(
+                    "MRConv: kernel must make a mrconv.kernels.Kernel of span "
+                    f"{self.kernel_size << i} at resolution {i}; got {made!r}. "
+                    "Pass the three sizes on to Kernel.__init__."
+                )
+            kernels.append(made)
+        return kernels
+
+    def _make_gains(self, skip: bool, factory: Mapping[str, object]) -> None:
+        pieces = torch.empty(self.resolutions, self.channels, **factory)  # type: ignore[call-overload]
+        norms = torch.empty_like(pieces[: self._combination.norms(self.resolutions)])
+        if self.gains == "learned":
+            self.gain = nn.Parameter(pieces)
+        else:
+            self.register_buffer("gain", pieces)
+        self.shift = nn.Parameter(norms)
+        self.skip = nn.Parameter(torch.empty_like(norms[0])) if skip else None
+        if self.norm == "none":
+            return
+        self.register_buffer("running_mean", torch.zeros_like(widened(norms)))
+        self.register_buffer("running_var", torch.ones_like(widened(norms)))
+        if isinstance(self.norm, BranchNorm):
+            batches = torch.zeros((), dtype=torch.int64, device=norms.device)
+            self.register_buffer("num_batches_tracked", batches)
+
+    @torch.no_grad()
+    def reset_parameters(self, *, kernels: bool = True) -> None:
+        """Draws the parameters anew and forgets the running statistics.
+
+        Args:
+            kernels: Whether the kernels are drawn anew as well.
+        """
+        if kernels:
+            for made in (*self.kernels, *self.future_kernels):
+                made.reset_parameters()  # type: ignore[operator]
+        if self.gains == "learned":
+            self.gain.fill_(self.resolutions**-0.5)
+        else:
+            powers = torch.arange(self.resolutions, device=self.gain.device)
+            self.gain.copy_(torch.pow(0.5, powers)[:, None].expand_as(self.gain))
+        self.shift.zero_()
+        if self.skip is not None:
+            self.skip.normal_()
+        if isinstance(self.norm, BranchNorm):
+            self.running_mean.zero_()
+            self.running_var.fill_(1)
+            self.num_batches_tracked.zero_()  # type: ignore[operator]
+        elif self.norm == "constant":
+            # the squared norm takes the place of the variance, so that one formula serves all
+            squares = [one.taps.square().sum(-1) for one in self._branches(1)]
+            self.running_mean.zero_()
+            self.running_var.copy_(torch.stack(squares))
+
+    def forward(
+        self,
+        x: Tensor,
+        lengths: Tensor | None = None,
+        *,
+        rate: int = 1,
+        method: Method = "auto",
+    ) -> Tensor:
+        """Convolves each channel with its multi-resolution kernel.
+
+        Args:
+            x: Input.                                                (B, D, L)
+            lengths: Valid samples of each row; None: all.                (B,)
+            rate: Samples of the training rate per sample of x; above 1 in eval mode and for
+                band-limited kernels only. Exact for input without energy above
+                1 / (2 rate) of the training rate.
+            method: "auto", "fft" or "direct", as in ``long_convolution``.
+
+        Returns:
+            Output in the input's dtype, 0 behind each row's length. (B, D, L)
+
+        Raises:
+            ShapeError: If x is not (B, D, L) or lengths not (B,).
+            DtypeError: If x has another dtype than the parameters.
+            ArgumentError: In training mode, if there are fewer than 2 valid samples or the rate is
+                not 1.
+        """
+        check_layer_input("MRConv", x, self.channels, self.shift.dtype)
+        if lengths is not None:
+            check_lengths("MRConv", lengths, x.shape[0], x.shape[-1])
+        if self.training and rate != 1:
+            raise ArgumentError(
+                f"MRConv: rate must be 1 in training; got rate={rate}. Call .eval() first."
+            )
+        # FFTs do not run in half precision; autocast must not reach the kernels' own products.
+        with torch.autocast(x.device.type, enabled=False):
+            u = mask_invalid(widened(x), lengths)
+            if self.training:
+                y = self._normalised(u, lengths, method)
+            elif isinstance(self.norm, BranchNorm) and self.norm.statistics == "textbook":
+                y = self.by_branches(u, rate, method)
+            else:
+                y = self._merged(u, rate, method)
+            return mask_invalid(y, lengths).to(x.dtype)
+
+    def _normalised(self, u: Tensor, lengths: Tensor | None, method: Method) -> Tensor:
+        """Training: batch statistics, and the running ones moved towards them."""
+        if not isinstance(self.norm, BranchNorm):  # linear, hence merged in training too
+            return self._merged(u, 1, method)
+        branches = self._branches(1)
+        gain, shift = self._outer_gain(), widened(self.shift)
+        y, mean, var = normalized_branches(
+            u, branches, gain, shift, self.norm, lengths, causal=self.causal, method=method
+        )
+        count = count_valid("MRConv", u, lengths)
+        update_running(self, mean, var, count, self.norm.momentum)
+        return y if self.skip is None else y + widened(self.skip)[:, None] * u
+
+    def _merged(self, u: Tensor, rate: int, method: Method) -> Tensor:
+        """Eval mode as the one convolution that it is."""
+        taps, bias = self.merged_taps(rate)
+        return long_convolution(u, taps, causal=self.causal, method=method) + bias[:, None]
+
+    def by_branches(self, u: Tensor, rate: int = 1, method: Method = "auto") -> Tensor:
+        """Eval mode as the class's equation has it, one convolution a branch: the slow oracle.
+
+        Args:
+            u: Input, exactly 0 behind each row's length.            (B, D, L)
+            rate: As in ``forward``.
+            method: As in ``forward``.
+
+        Returns:
+            Output in the input's dtype.                             (B, D, L)
+        """
+        scale, offset = self._scale_and_offset()
+        y = offset.sum(0)[:, None].expand_as(u)
+        for one, factor in zip(self._branches(rate), scale, strict=True):
+            y = y + factor[:, None] * long_convolution(
+                u, one.taps, causal=self.causal, method=method
+            )
+        return y if self.skip is None else y + widened(self.skip)[:, None] * u
+
+    def contributions(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """What each resolution adds to the output, in eval mode: scale_i (k_i * u).
+
+        Args:
+            x: Input.                                                (B, D, L)
+            lengths: Valid samples of each row; None: all.                (B,)
+
+        Returns:
+            Parts that sum to the output less bias and skip.      (R, B, D, L)
+
+        Raises:
+            ArgumentError: In training mode, whose statistics belong to a batch.
+
+        Example:
+            >>> import torch, mrconv
+            >>> layer = mrconv.MRConv(4, 64, kernel_size=8).eval()
+            >>> layer.contributions(torch.randn(1, 4, 64)).shape
+            torch.Size([4, 1, 4, 64])
+        """
+        if self.training:
+            raise ArgumentError(
+                "contributions: the layer must be in eval mode; got training=True. "
+                "Call .eval() first."
+            )
+        check_layer_input("MRConv", x, self.channels, self.shift.dtype)
+        if lengths is not None:
+            check_lengths("MRConv", lengths, x.shape[0], x.shape[-1])
+        with torch.autocast(x.device.type, enabled=False):
+            u = mask_invalid(widened(x), lengths)
+            parts = [
+                mask_invalid(long_convolution(u, taps, causal=self.causal), lengths)
+                for taps in self._weighted_taps(1)
+            ]
+            return torch.stack(parts).to(x.dtype)
+
+    def _pieces(self, rate: int) -> list[Branch]:
+        """The branch of every kernel, unweighted."""
+        future = [*self.future_kernels] if not self.causal else [None] * self.resolutions
+        return [
+            branch(past, ahead, rate)  # type: ignore[arg-type]
+            for past, ahead in zip(self.kernels, future, strict=True)
+        ]
+
+    def _branches(self, rate: int) -> list[Branch]:
+        return self._combination.branches(self._pieces(rate), widened(self.gain), self.causal)
+
+    def _outer_gain(self) -> Tensor:
+        normalised = isinstance(self.norm, BranchNorm)
+        return self._combination.outer_gain(widened(self.gain), normalised)
+
+    def _scale_and_offset(self) -> tuple[Tensor, Tensor]:
+        """Affine map behind each convolution in eval mode, scale z + offset.  (norms, D) each."""
+        gain, shift = self._outer_gain(), widened(self.shift)
+        if self.norm == "none":
+            return gain, shift
+        eps = self.norm.eps if isinstance(self.norm, BranchNorm) else 0.0
+        scale = gain * torch.rsqrt(self.running_var.to(gain.dtype) + eps)
+        return scale, shift - scale * self.running_mean.to(gain.dtype)
+
+    def _weighted_taps(self, rate: int) -> list[Tensor]:
+        """What each resolution adds to the merged taps.             R of (D, K // rate)."""
+        scale, _ = self._scale_and_offset()
+        weights = self._combination.weights(scale, widened(self.gain))
+        laid = self._combination.laid([piece.taps for piece in self._pieces(rate)], self.causal)
+        return [weight[:, None] * taps for weight, taps in zip(weights, laid, strict=True)]
+
+    def merged_taps(self, rate: int = 1) -> tuple[Tensor, Tensor]:
+        """Taps and bias of the one convolution that the layer is in eval mode.
+
+        taps = sum_i scale_i pad(k_i), skip added at lag 0;  bias = sum_i shift_i - scale_i mean_i
+        with scale_i = gain_i / sqrt(var_i + eps).
+
+        Args:
+            rate: As in ``forward``.
+
+        Returns:
+            Taps (D, K // rate), or two-sided (D, 2 K // rate), and bias (D,), in at least float32.
+        """
+        _, offset = self._scale_and_offset()
+        taps = torch.stack(self._weighted_taps(rate)).sum(0)
+        if self.skip is not None:
+            present = 0 if self.causal else taps.shape[-1] // 2  # the column of lag 0
+            at_present = widened(self.skip)[:, None]
+            ends = (present, taps.shape[-1] - present - 1)
+            taps = taps + nn.functional.pad(at_present, ends)
+        return taps, offset.sum(0)
+
+    def reparameterize(self, rate: int = 1, form: Form = "merged") -> LongConv:
+        """The same layer as one convolution with explicit taps; see ``nn.reparameterize``.
+
+        Args:
+            rate: Samples of the training rate per sample of the new layer's input.
+            form: "merged".
+
+        Returns:
+            A new layer in eval mode; this one stays as it is.
+
+        Raises:
+            MergeError: In training mode, for another form, or if the comparison fails.
+            ArgumentError: If the kernels cannot be thinned by ``rate``.
+
+        Example:
+            >>> import mrconv
+            >>> mrconv.MRConv(4, 64).eval().reparameterize().num_taps
+            64
+        """
+        return reparameterize(self, rate, form)
+
+    def fuse(self) -> LongConv:
+        """``reparameterize`` under the name that timm's walker looks for."""
+        return self.reparameterize()
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "MRConv":
+        keep_statistics(self, lambda: super(MRConv, self)._apply(fn, recurse))  # type: ignore[arg-type, func-returns-value]
+        return self
+
+    def extra_repr(self) -> str:
+        """Settings for ``repr``."""
+        return (
+            f"{self.channels}, length={self.length}, kernel_size={self.kernel_size}, "
+            f"kernel={self.kernel!r}, resolutions={self.resolutions}, causal={self.causal}, "
+            f"combine={self.combine!r}, gains={self.gains!r}, norm={self.norm!r}"
+        )

@@ -1,0 +1,204 @@
+"""Masked BatchNorm, LayerNorm over channels, and the running statistics both norms share."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from .._checks import HALF, check_count, check_layer_input, check_lengths, mask_invalid, widened
+from ..branch_statistics import count_valid, masked_moments
+
+__all__ = ["NORMS", "ChannelNorm", "MaskedBatchNorm", "NormName", "update_running"]
+
+NormName = Literal["batch", "layer"]
+STATISTICS = ("running_mean", "running_var")
+
+
+def keep_statistics(module: nn.Module, cast: Callable[[], None]) -> None:
+    """Runs a cast of the module's tensors and puts half-precision statistics back to float32.
+
+    A variance rounded to 8 bits would put the merged layer off by 1e-3.
+    """
+    before = {name: getattr(module, name, None) for name in STATISTICS}
+    cast()
+    for name, old in before.items():
+        new = getattr(module, name, None)
+        if old is not None and new is not None and new.dtype in HALF:
+            setattr(module, name, old.float().to(new.device))
+
+
+def update_running(
+    module: nn.Module, mean: Tensor, var: Tensor, count: Tensor | int, momentum: float | None
+) -> None:
+    """Moves the running statistics of a module towards those of one batch, in place.
+
+    running = (1 - w) running + w batch, w = momentum, or 1 / batches where it is None; the
+    variance enters unbiased, var M / (M - 1), as in torch.
+
+    Args:
+        module: Holds ``running_mean``, ``running_var`` and ``num_batches_tracked``.
+        mean: Mean of the batch.
+        var: Population variance of the batch.
+        count: M, the number of valid positions.
+        momentum: w, or None.
+    """
+    with torch.no_grad():
+        module.num_batches_tracked.add_(1)  # type: ignore[operator, union-attr]
+        newest = {"running_mean": mean, "running_var": var * (count / (count - 1))}
+        for name, value in newest.items():
+            running: Tensor = getattr(module, name)
+            weight = 1 / module.num_batches_tracked if momentum is None else momentum  # type: ignore[operator]
+            running.add_(weight * (value.to(running.dtype) - running))
+
+
+class MaskedBatchNorm(nn.Module):
+    """BatchNorm over batch and time that sees valid positions only.
+
+    y = weight (x - mean) / sqrt(var + eps) + bias, exactly 0 behind each row's length.
+
+    Statistics, parameters and state dict are those of ``nn.BatchNorm1d``; running statistics stay
+    in float32 when the module is cast to half precision.
+
+    Args:
+        channels: D.
+        momentum: Weight of the newest batch; None averages all batches.
+        eps: Added to the variance.
+        device: Where parameters and buffers live.
+        dtype: Of the parameters.
+
+    Example:
+        >>> import torch, mrconv
+        >>> norm = mrconv.nn.MaskedBatchNorm(2)
+        >>> norm(torch.randn(3, 2, 5), lengths=torch.tensor([5, 2, 1])).shape
+        torch.Size([3, 2, 5])
+    """
+
+    running_mean: Tensor
+    running_var: Tensor
+    num_batches_tracked: Tensor
+
+    def __init__(
+        self,
+        channels: int,
+        momentum: float | None = 0.1,
+        *,
+        eps: float = 1e-5,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        check_count("MaskedBatchNorm", "channels", channels)
+        self.channels, self.momentum, self.eps = channels, momentum, eps
+        self.weight = nn.Parameter(torch.ones(channels, device=device, dtype=dtype))
+        self.bias = nn.Parameter(torch.zeros(channels, device=device, dtype=dtype))
+        statistics = widened(self.weight.detach())
+        self.register_buffer("running_mean", torch.zeros_like(statistics))
+        self.register_buffer("running_var", torch.ones_like(statistics))
+        batches = torch.zeros((), dtype=torch.int64, device=device)
+        self.register_buffer("num_batches_tracked", batches)
+
+    def reset_parameters(self) -> None:
+        """Sets weight 1, bias 0 and forgets the running statistics."""
+        nn.init.ones_(self.weight)
+        nn.init.zeros_(self.bias)
+        self.running_mean.zero_()
+        self.running_var.fill_(1)
+        self.num_batches_tracked.zero_()
+
+    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Normalises each channel.
+
+        Args:
+            x: Input.                                                (B, D, L)
+            lengths: Valid samples of each row; None: all.                (B,)
+
+        Returns:
+            Output in the input's dtype, 0 behind each row's length. (B, D, L)
+        """
+        check_layer_input("MaskedBatchNorm", x, self.channels, self.weight.dtype)
+        if lengths is not None:
+            check_lengths("MaskedBatchNorm", lengths, x.shape[0], x.shape[-1])
+        wide = widened(x)
+        if self.training:
+            count = count_valid("MaskedBatchNorm", wide, lengths)
+            mean, var = masked_moments(wide, lengths, count)
+            update_running(self, mean, var, count, self.momentum)
+        else:
+            mean, var = self.running_mean, self.running_var
+        scale = widened(self.weight) * torch.rsqrt(var + self.eps)
+        y = (wide - mean[:, None]) * scale[:, None] + widened(self.bias)[:, None]
+        return mask_invalid(y, lengths).to(x.dtype)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "MaskedBatchNorm":
+        keep_statistics(self, lambda: super(MaskedBatchNorm, self)._apply(fn, recurse))  # type: ignore[arg-type, func-returns-value]
+        return self
+
+    def extra_repr(self) -> str:
+        """Settings for ``repr``."""
+        return f"{self.channels}, momentum={self.momentum}, eps={self.eps}"
+
+
+class ChannelNorm(nn.Module):
+    """LayerNorm over the channels of every position of (B, D, L).
+
+    y[b, :, t] = weight (x[b, :, t] - mean_d) / sqrt(var_d + eps) + bias
+
+    Args:
+        channels: D.
+        eps: Added to the variance.
+        device: Where the parameters live.
+        dtype: Of the parameters.
+
+    Example:
+        >>> import torch, mrconv
+        >>> mrconv.nn.ChannelNorm(2)(torch.randn(3, 2, 5)).shape
+        torch.Size([3, 2, 5])
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        eps: float = 1e-5,
+        *,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        check_count("ChannelNorm", "channels", channels)
+        self.channels, self.eps = channels, eps
+        self.weight = nn.Parameter(torch.ones(channels, device=device, dtype=dtype))
+        self.bias = nn.Parameter(torch.zeros(channels, device=device, dtype=dtype))
+
+    def reset_parameters(self) -> None:
+        """Sets weight 1 and bias 0."""
+        nn.init.ones_(self.weight)
+        nn.init.zeros_(self.bias)
+
+    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Normalises each position.
+
+        Args:
+            x: Input.                                                (B, D, L)
+            lengths: Valid samples of each row; None: all.                (B,)
+
+        Returns:
+            Output in the input's dtype, 0 behind each row's length. (B, D, L)
+        """
+        check_layer_input("ChannelNorm", x, self.channels, self.weight.dtype)
+        if lengths is not None:
+            check_lengths("ChannelNorm", lengths, x.shape[0], x.shape[-1])
+        across = mask_invalid(x, lengths).transpose(1, 2)  # (B, L, D)
+        shape = (self.channels,)
+        y = nn.functional.layer_norm(across, shape, self.weight, self.bias, self.eps)
+        return mask_invalid(y.transpose(1, 2), lengths).to(x.dtype)
+
+    def extra_repr(self) -> str:
+        """Settings for ``repr``."""
+        return f"{self.channels}, eps={self.eps}"
+
+
+NORMS: dict[NormName, type[MaskedBatchNorm] | type[ChannelNorm]] = {
+    "batch": MaskedBatchNorm,
+    "layer": ChannelNorm,
+}

@@ -1,0 +1,127 @@
+"""Structural reparameterization of one layer: many branches in, one checked convolution out."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import torch
+from torch import Tensor, nn
+
+from .._checks import widened
+from ..errors import MergeError
+from .long_conv import LongConv
+
+if TYPE_CHECKING:
+    from .mr_conv import MRConv
+
+__all__ = ["TOLERANCES", "Check", "Form", "refuse_training", "reparameterize"]
+
+Form = Literal["merged"]
+
+#: Largest relative difference, in norm, that a conversion may show in each precision.
+TOLERANCES = {
+    torch.float64: 1e-10,
+    torch.float32: 1e-5,
+    torch.bfloat16: 2e-2,
+    torch.float16: 2e-2,
+}
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a conversion measured of its own result on random input."""
+
+    difference: float
+    """Relative difference, ||new - old|| / ||old||."""
+    inputs: tuple[int, ...]
+    """Shape of the random input."""
+    dtype: torch.dtype
+    """Precision of the parameters."""
+
+    def __str__(self) -> str:
+        dtype = str(self.dtype).removeprefix("torch.")
+        return f"differs by {self.difference:.1e} on {self.inputs} {dtype}"
+
+
+def refuse_training(what: str, module: nn.Module) -> None:
+    """Raises a MergeError if the module's BatchNorm statistics are still changing."""
+    if module.training:
+        raise MergeError(
+            f"{what}: BatchNorm statistics are still changing (training mode); got training=True. "
+            "Call model.eval() first."
+        )
+
+
+def reparameterize(layer: "MRConv", rate: int = 1, form: Form = "merged") -> LongConv:
+    """The LongConv that equals an MRConv in eval mode, sample by sample.
+
+    taps = sum_i s_i pad(k_i) with skip added at lag 0,  bias = sum_i (shift_i - s_i mean_i),
+    s_i = gain_i / sqrt(var_i + eps).
+
+    The result is compared with the branches, convolved one by one, on random input, and keeps the
+    difference in ``checked``. Its taps and bias are parameters and train on.
+
+    Args:
+        layer: In eval mode.
+        rate: Samples of the training rate per sample of the new layer's input.
+        form: "merged".
+
+    Returns:
+        A new layer in eval mode; the old one stays as it is.
+
+    Raises:
+        MergeError: In training mode, for another form, or if the comparison fails.
+        ArgumentError: If the kernels cannot be thinned by ``rate``.
+
+    Source: the paper's appendix A.1, with the bias that its equation (14) leaves out.
+    """
+    refuse_training("reparameterize", layer)
+    if form != "merged":
+        raise MergeError(
+            f"reparameterize: form must be 'merged'; got {form!r}. "
+            "Recurrences come with modal branches, which this version does not have."
+        )
+    with torch.no_grad():
+        taps, bias = layer.merged_taps(rate)
+        columns, like = taps.shape[-1], layer.shift
+        merged = LongConv(
+            layer.channels,
+            columns if layer.causal else columns // 2,
+            causal=layer.causal,
+            device=like.device,
+            dtype=like.dtype,
+        ).eval()
+        merged.taps.copy_(taps)
+        if merged.bias is not None:
+            merged.bias.copy_(bias)
+        if not like.is_meta:
+            merged.checked = compared(lambda x: layer.by_branches(widened(x), rate), merged)
+    return merged
+
+
+def compared(old: Callable[[Tensor], Tensor], new: LongConv) -> Check:
+    """Measures a converted layer against the function it replaces.
+
+    Args:
+        old: The function, (B, D, L) -> (B, D, L).
+        new: The layer made from it.
+
+    Returns:
+        The relative difference in norm on white noise half as long again as the kernel.
+
+    Raises:
+        MergeError: If it is above the tolerance of the layer's precision, or not a number.
+    """
+    dtype = new.taps.dtype
+    shape = (2, new.channels, new.num_taps + new.num_taps // 2 + 1)
+    seeded = torch.Generator().manual_seed(0)  # leaves the user's random numbers alone
+    x = torch.randn(shape, generator=seeded).to(new.taps)
+    expected, got = old(x).double(), new(x).double()
+    difference = float((got - expected).norm() / expected.norm().clamp_min(1e-300))
+    if not difference <= TOLERANCES[dtype]:
+        raise MergeError(
+            f"reparameterize: the new layer must equal the old one to {TOLERANCES[dtype]:.0e}; "
+            f"got a relative difference of {difference:.1e}. "
+            "Look for values that are not finite, or convert in float64."
+        )
+    return Check(difference, shape, dtype)
