@@ -47,7 +47,8 @@ def check_count(owner: str, name: str, value: object, least: int = 1) -> None:
     """Raises unless ``value`` is a whole number of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise DtypeError(
-            f"{owner}: {name} must be a whole number; got {value!r}. Pass an int of at least {least}."
+            f"{owner}: {name} must be a whole number; got {value!r}. "
+            f"Pass an int of at least {least}."
         )
     if value < least:
         raise ArgumentError(
@@ -122,7 +123,7 @@ def length_mask(lengths: Tensor, length: int) -> Tensor:
 
 
 def mask_invalid(x: Tensor, lengths: Tensor | None) -> Tensor:
-    """Sets x (B, D, L) to exactly 0 behind each row's length, whatever stood there, NaN included."""
+    """Sets x (B, D, L) to exactly 0 behind each row's length, whatever stood there."""
     if lengths is None:
         return x
     # where, not a product: 0 * NaN is NaN

@@ -87,7 +87,8 @@ class Kernel(nn.Module, ABC):
         if rate > 1 and not self.band_limited:
             raise ArgumentError(
                 f"{owner}: rate must be 1, because its taps are not band-limited; "
-                f"got rate={rate}. Use kernel='fourier', or resample the input to the training rate."
+                f"got rate={rate}. Use kernel='fourier', or resample the input to the "
+                "training rate."
             )
         if self.span % rate:
             raise ArgumentError(

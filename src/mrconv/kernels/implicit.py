@@ -16,7 +16,8 @@ WIDTH = 16
 class ImplicitKernel(Kernel):
     """Taps given by a network of fixed size in the position s = t / (span - 1) in [0, 1]:
 
-    k[:, t] = W_3 sin(f_2 (W_2 sin(f_1 (W_1 p(s) + b_1)) + b_2)),  p(s) = (s, cos 2 pi s, sin 2 pi s)
+    k[:, t] = W_3 sin(f_2 (W_2 sin(f_1 (W_1 p(s) + b_1)) + b_2))
+    p(s) = (s, cos 2 pi s, sin 2 pi s)
 
     with 16 hidden units and one trained frequency f for each of them. The number of parameters
     does not depend on the span nor, unlike in the other forms, on kernel_size.

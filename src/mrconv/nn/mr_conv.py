@@ -357,7 +357,7 @@ class MRConv(nn.Module):
         return self.reparameterize()
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "MRConv":
-        keep_statistics(self, lambda: super(MRConv, self)._apply(fn, recurse))  # type: ignore[arg-type, func-returns-value]
+        keep_statistics(self, lambda: super(MRConv, self)._apply(fn, recurse))
         return self
 
     def extra_repr(self) -> str:

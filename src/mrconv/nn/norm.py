@@ -44,7 +44,7 @@ def update_running(
         momentum: w, or None.
     """
     with torch.no_grad():
-        module.num_batches_tracked.add_(1)  # type: ignore[operator, union-attr]
+        module.num_batches_tracked.add_(1)  # type: ignore[operator]
         newest = {"running_mean": mean, "running_var": var * (count / (count - 1))}
         for name, value in newest.items():
             running: Tensor = getattr(module, name)
@@ -131,7 +131,7 @@ class MaskedBatchNorm(nn.Module):
         return mask_invalid(y, lengths).to(x.dtype)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "MaskedBatchNorm":
-        keep_statistics(self, lambda: super(MaskedBatchNorm, self)._apply(fn, recurse))  # type: ignore[arg-type, func-returns-value]
+        keep_statistics(self, lambda: super(MaskedBatchNorm, self)._apply(fn, recurse))
         return self
 
     def extra_repr(self) -> str:

@@ -1,0 +1,132 @@
+"""What a model expects of its input, kept with the model and applied by every verb."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._checks import check_choice, check_count, nearest
+from ..errors import ArgumentError, DtypeError, ShapeError
+
+__all__ = ["InputContract", "InputKind"]
+
+InputKind = Literal["series", "audio", "image", "tokens"]
+
+
+@dataclass(frozen=True)
+class InputContract:
+    """Kind, rate, channels, scaling and length of a model's input.
+
+    ``prepare`` turns raw values into what the model takes: (values - mean) / std for continuous
+    input, the tokens themselves otherwise.
+
+    Args:
+        kind: "series", "audio", "image" (flattened) or "tokens".
+        length: Length the model was trained at, in samples; no limit.
+        channels: F, values a sample.
+        sample_rate: In Hz; None where time has no unit.
+        mean: Subtracted from every value.
+        std: Every value is divided by it.
+        vocabulary: Number of tokens, for kind "tokens".
+
+    Raises:
+        ArgumentError: For an unknown kind, a size below 1, a std that is not positive, or tokens
+            without a vocabulary.
+
+    Example:
+        >>> import numpy as np
+        >>> from mrconv.data import InputContract
+        >>> InputContract("series", 4, mean=1.0, std=2.0).prepare(np.array([1.0, 3.0]))
+        array([[0.],
+               [1.]], dtype=float32)
+    """
+
+    kind: InputKind
+    length: int
+    channels: int = 1
+    sample_rate: float | None = None
+    mean: float = 0.0
+    std: float = 1.0
+    vocabulary: int | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("InputContract", "kind", self.kind, get_args(InputKind))
+        check_count("InputContract", "length", self.length)
+        check_count("InputContract", "channels", self.channels)
+        if not self.std > 0:
+            raise ArgumentError(
+                f"InputContract: std must be positive; got {self.std}. Use 1 for unscaled input."
+            )
+        if self.kind == "tokens":
+            check_count("InputContract", "vocabulary", self.vocabulary)
+
+    def prepare(self, values: NDArray[Any]) -> NDArray[Any]:
+        """One sequence as the model takes it.
+
+        Args:
+            values: Raw values (L, F), or (L,) for one channel; tokens (L,).
+
+        Returns:
+            float32 (L, F), or int64 tokens (L,).
+
+        Raises:
+            ShapeError: For another number of dimensions or channels.
+            DtypeError: For values that are not numbers, or tokens that are not whole.
+            ArgumentError: For tokens outside the vocabulary or values that are not finite.
+        """
+        values = np.asarray(values)
+        if values.dtype.kind not in "iufb":
+            raise DtypeError(
+                f"input: values must be numbers; got {values.dtype}. Remove text columns."
+            )
+        return self._tokens(values) if self.kind == "tokens" else self._continuous(values)
+
+    def _continuous(self, values: NDArray[Any]) -> NDArray[np.float32]:
+        if values.ndim == 1:
+            values = values[:, None]
+        if values.ndim != 2 or values.shape[1] != self.channels:
+            swapped = values.ndim == 2 and values.shape[0] == self.channels
+            remedy = "Did you mean values.T?" if swapped else "One row a sample, one column each."
+            raise ShapeError(
+                f"input: values must be (length, {self.channels}); got {values.shape}. {remedy}"
+            )
+        if not np.isfinite(values).all():
+            where = int(np.argwhere(~np.isfinite(values))[0, 0])
+            raise ArgumentError(
+                f"input: values must be finite; got {values[where].tolist()} at sample {where}. "
+                "Fill or remove missing values first."
+            )
+        return ((values - self.mean) / self.std).astype(np.float32)
+
+    def _tokens(self, values: NDArray[Any]) -> NDArray[np.int64]:
+        if values.ndim != 1:
+            raise ShapeError(
+                f"input: tokens must be (length,); got {values.shape}. Pass one sequence."
+            )
+        tokens = values.astype(np.int64)
+        if (tokens != values).any():
+            raise DtypeError("input: tokens must be whole numbers; got fractions. Round them.")
+        vocabulary = self.vocabulary or 0
+        if tokens.size and not (0 <= tokens.min() and tokens.max() < vocabulary):
+            raise ArgumentError(
+                f"input: tokens must lie between 0 and {vocabulary - 1}; "
+                f"got {tokens.min()} to {tokens.max()}. Use the vocabulary the model was trained on."
+            )
+        return tokens
+
+    def as_dict(self) -> dict[str, Any]:
+        """The contract as plain values for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "InputContract":
+        """The contract back from ``as_dict``; unknown keys raise an ArgumentError."""
+        known = {field.name for field in fields(cls)}
+        for key in values:
+            if key not in known:
+                raise ArgumentError(
+                    f"InputContract: keys must be known; got {key!r}. {nearest(key, known)}"
+                )
+        return cls(**values)

@@ -1,0 +1,51 @@
+"""A data set as tensors: training, validation and test examples, and what describes them."""
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from torch import Tensor
+
+from .contract import InputContract
+
+__all__ = ["DataSource", "Examples", "SplitName", "Splits"]
+
+SplitName = Literal["train", "validation", "test"]
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Inputs and targets of one split."""
+
+    x: Tensor
+    """Prepared inputs, (N, L, F) float32 or tokens (N, L) int64."""
+    y: Tensor
+    """Targets: classes (N,), values (N, T), classes a sample (N, L), or futures (N, H, F)."""
+    lengths: Tensor | None = None
+    """Valid samples of each row, (N,); None: all."""
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
+@dataclass(frozen=True)
+class Splits:
+    """A whole data set in memory."""
+
+    train: Examples
+    validation: Examples
+    test: Examples
+    contract: InputContract
+    """What a model trained on it expects of its input."""
+    labels: tuple[str, ...] = ()
+    """Names of the classes, in the order of their numbers; empty where targets are no classes."""
+
+    def __getitem__(self, name: SplitName) -> Examples:
+        return {"train": self.train, "validation": self.validation, "test": self.test}[name]
+
+
+class DataSource(Protocol):
+    """What a recipe names under ``data``: settings now, tensors on ``load``."""
+
+    def load(self) -> Splits:
+        """Reads the files and gives the three splits."""
+        ...

@@ -1,0 +1,1 @@
+"""Training: parameter groups, recipes, and the loop."""
