@@ -112,7 +112,7 @@ class InputContract:
         if tokens.size and not (0 <= tokens.min() and tokens.max() < vocabulary):
             raise ArgumentError(
                 f"input: tokens must lie between 0 and {vocabulary - 1}; "
-                f"got {tokens.min()} to {tokens.max()}. Use the vocabulary the model was trained on."
+                f"got {tokens.min()} to {tokens.max()}. Use the model's own vocabulary."
             )
         return tokens
 

@@ -1,0 +1,90 @@
+"""What every model is: a backbone, a head, and what is known of its input and labels."""
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..data.contract import InputContract
+from ..errors import ArgumentError
+from .backbone import SequenceBackbone
+
+__all__ = ["SequenceModel"]
+
+
+class SequenceModel(nn.Module, ABC):
+    """Backbone and head, with saving, loading and prediction.
+
+    Args:
+        backbone: (B, L, F) -> (B, L, D).
+    """
+
+    def __init__(self, backbone: SequenceBackbone) -> None:
+        super().__init__()
+        self.backbone = backbone
+        #: What the model expects of its input; every verb applies it. None: not known.
+        self.contract: InputContract | None = None
+        #: Names of the classes, in the order of their numbers.
+        self.labels: tuple[str, ...] = ()
+        #: Numbers measured of this model, such as its test accuracy.
+        self.metrics: dict[str, float] = {}
+
+    @property
+    @abstractmethod
+    def arguments(self) -> dict[str, Any]:
+        """What the constructor was given, as plain values for JSON."""
+
+    def predict(self, x: Tensor, lengths: Tensor | None = None, batch_size: int = 64) -> Tensor:
+        """Answers for many sequences, in eval mode and without gradients.
+
+        Args:
+            x: Values (N, L, F), or tokens (N, L).
+            lengths: Valid samples of each row; None: all.                (N,)
+            batch_size: Rows run at a time.
+
+        Returns:
+            What ``answer`` makes of the outputs: classes, values or futures.
+
+        Raises:
+            ArgumentError: In training mode.
+        """
+        return self.answer(self._outputs("predict", x, lengths, batch_size))
+
+    def answer(self, outputs: Tensor) -> Tensor:
+        """Outputs of ``forward`` as answers; the outputs themselves unless a head says else."""
+        return outputs
+
+    @torch.no_grad()
+    def _outputs(self, verb: str, x: Tensor, lengths: Tensor | None, batch_size: int) -> Tensor:
+        if self.training:
+            raise ArgumentError(
+                f"{verb}: the model must be in eval mode; got training=True. "
+                "Call model.eval() first."
+            )
+        rows = range(0, max(len(x), 1), batch_size)
+        parts = [
+            self(x[i : i + batch_size], None if lengths is None else lengths[i : i + batch_size])
+            for i in rows
+        ]
+        return torch.cat(parts)
+
+    def save_pretrained(self, folder: str | Path) -> Path:
+        """Writes the model as a folder of model.safetensors, config.json and README.md.
+
+        Files are written aside and moved into place.
+
+        Args:
+            folder: Made if it is not there; files of the same names in it are replaced.
+
+        Returns:
+            The folder.
+
+        Raises:
+            ArgumentError: If a setting cannot be written, such as a kernel given as a callable.
+            FileError: If the folder cannot be written.
+        """
+        from .saving import save
+
+        return save(self, Path(folder))

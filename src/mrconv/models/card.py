@@ -1,0 +1,71 @@
+"""The README.md of a saved model, filled in from its configuration."""
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["card"]
+
+
+def card(config: Mapping[str, Any]) -> str:
+    """A model card: what it is, what it takes, how well it does, how to run it.
+
+    Args:
+        config: What config.json holds.
+
+    Returns:
+        Markdown.
+    """
+    backbone = config["arguments"]["backbone"]
+    lines = [
+        "---",
+        "library_name: mrconv",
+        "tags: [mrconv, long-convolution, sequence]",
+        "---",
+        "",
+        f"# {config['model']} ({config['form']} form)",
+        "",
+        f"A long-convolution model of {backbone['depth']} blocks and {backbone['channels']} "
+        f"channels, made with mrconv {config['versions']['mrconv']}.",
+        "",
+        *_input_section(config),
+        *_metrics_section(config["metrics"]),
+        "## Use",
+        "",
+        "```python",
+        "import mrconv",
+        "",
+        'model = mrconv.load("path/to/this/folder")',
+        "answers = model.predict(x)",
+        "```",
+        "",
+        "```",
+        "mrconv predict path/to/this/folder series.csv",
+        "mrconv verify path/to/this/folder",
+        "```",
+        "",
+        f"Layers: `{backbone['mixer']}`.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _input_section(config: Mapping[str, Any]) -> list[str]:
+    contract, labels = config["input"], config["labels"]
+    lines = ["## Input", ""]
+    if contract is None:
+        backbone = config["arguments"]["backbone"]
+        what = "tokens (batch, length)" if backbone["tokens"] else "values (batch, length, "
+        lines.append(f"{what}{'' if backbone['tokens'] else str(backbone['features']) + ')'}.")
+    else:
+        given = {key: value for key, value in contract.items() if value is not None}
+        lines += [f"- {key}: {value}" for key, value in given.items()]
+    if labels:
+        lines += ["", f"Labels: {', '.join(labels)}."]
+    return [*lines, ""]
+
+
+def _metrics_section(metrics: Mapping[str, float]) -> list[str]:
+    if not metrics:
+        return []
+    rows = [f"| {name.replace('_', ' ')} | {value:.4g} |" for name, value in metrics.items()]
+    return ["## Measured", "", "| what | value |", "|---|---|", *rows, ""]
