@@ -85,8 +85,9 @@ def skeleton(name: str, arguments: dict[str, Any]) -> SequenceModel:
         A model on the meta device.
     """
     options = dict(arguments)
-    backbone = SequenceBackbone(**options.pop("backbone"), device="meta")
-    return MODELS[name](backbone, **options, device="meta")
+    with torch.device("meta"):
+        backbone = SequenceBackbone(**options.pop("backbone"))
+        return MODELS[name](backbone, **options)
 
 
 def _form(model: nn.Module) -> str:

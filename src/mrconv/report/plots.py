@@ -1,15 +1,23 @@
-"""Figures of one or two axes: learning curves, gain norms, confusion matrix."""
+"""Figures of one or two panels: learning curves, gain norms, confusion matrix."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import ArgumentError, ShapeError
+from .canvas import dress, fresh_axes, heat_map, mark_last, new_figure
+from .palette import SERIES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["confusion_matrix", "gain_norms", "learning_curves"]
+
+LOSSES = {"train_loss": "training", "validation_loss": "validation"}
+ACCURACY = "validation_accuracy"
 
 
 def learning_curves(history: Sequence[Mapping[str, float | None]]) -> "Figure":
@@ -21,9 +29,52 @@ def learning_curves(history: Sequence[Mapping[str, float | None]]) -> "Figure":
             NaN leaves a gap; a quantity that no epoch has is not drawn.
 
     Returns:
-        A figure of one panel for losses and one for accuracy in percent.
+        A figure of a panel for the losses and a panel for the accuracy in percent.
+
+    Raises:
+        ArgumentError: If there is no epoch, one without "epoch", or nothing to draw.
+        MissingExtraError: If matplotlib is not installed.
+
+    Example:
+        >>> figure = learning_curves([{"epoch": 1, "train_loss": 2.0, "validation_loss": 1.5}])
+        >>> [line.get_label() for line in figure.axes[0].lines]
+        ['training', 'validation']
     """
-    raise NotImplementedError
+    epochs = [row.get("epoch") for row in history]
+    losses = {key: values for key in LOSSES if (values := _column(history, key)) is not None}
+    accuracy = _column(history, ACCURACY)
+    count = bool(losses) + (accuracy is not None)
+    if not count or None in epochs:
+        raise ArgumentError(
+            'learning_curves: history must hold one mapping an epoch with the key "epoch" and any '
+            f"of {', '.join((*LOSSES, ACCURACY))}; got {list(history)!r:.80}. "
+            "Pass what was recorded for at least one epoch."
+        )
+    figure = new_figure(10 if count == 2 else 6, 3.2)
+    panels = figure.subplots(1, count, squeeze=False)[0]
+    if losses:
+        _draw_losses(panels[0], epochs, losses)
+    if accuracy is not None:
+        _draw_accuracy(panels[-1], epochs, accuracy)
+    return figure
+
+
+def _column(history: Sequence[Mapping[str, float | None]], key: str) -> NDArray[np.float64] | None:
+    """The values of one key, NaN where there is none; None where no epoch has one.   (epochs,)"""
+    values = np.array([row.get(key) for row in history], dtype=float)
+    return None if np.isnan(values).all() else values
+
+
+def _draw_losses(ax: "Axes", epochs: Sequence[object], losses: dict[str, NDArray]) -> None:
+    dress(ax, "Loss", "epoch", "loss")
+    for (key, values), color in zip(losses.items(), SERIES, strict=False):
+        ax.plot(epochs, values, marker="o", color=color, label=LOSSES[key])
+        mark_last(ax, epochs, values, f"{LOSSES[key]}", color)
+
+
+def _draw_accuracy(ax: "Axes", epochs: Sequence[object], accuracy: NDArray) -> None:
+    dress(ax, "Share of validation samples classified rightly", "epoch", "accuracy (%)")
+    ax.plot(epochs, 100 * accuracy, marker="o", color=SERIES[1], label="validation")
 
 
 def gain_norms(
@@ -33,31 +84,10 @@ def gain_norms(
     *,
     ax: "Axes | None" = None,
 ) -> "Figure":
-    """Share of each resolution in every layer's squared gains, as a heat map.
-
-    Args:
-        squares: Squared norms of the gains, 0 or more; each row is divided by its sum.  (depth, R)
-        kernel_lengths: l_i of each resolution, in samples.                              (R,)
-        layer_names: Of each row; None: 1, 2, ..., the first next to the input.          (depth,)
-        ax: Where to draw; None: a new figure.
-
-    Returns:
-        The figure.
-    """
     raise NotImplementedError
 
 
 def confusion_matrix(
     counts: ArrayLike, labels: Sequence[str], *, ax: "Axes | None" = None
 ) -> "Figure":
-    """How often each class was taken for each other.
-
-    Args:
-        counts: counts[i, j] samples of class i were given class j.    (classes, classes)
-        labels: Name of each class.                                    (classes,)
-        ax: Where to draw; None: a new figure.
-
-    Returns:
-        The figure.
-    """
     raise NotImplementedError

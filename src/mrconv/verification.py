@@ -1,0 +1,235 @@
+"""Proof by experiment that all forms of a layer or model compute the same."""
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor, nn
+
+from .branch_statistics import BranchNorm
+from .errors import ArgumentError, MergeError
+from .merging import merge
+from .nn.long_conv import LongConv
+from .nn.mr_conv import MRConv
+from .nn.reparameterize import TOLERANCES, refuse_training
+
+__all__ = ["Proof", "Row", "verify"]
+
+Inputs = Tensor | tuple[Tensor, Tensor | None]
+
+#: Through a whole model rounding adds up; its output may differ by this many times a layer's bound.
+DEPTH_FACTOR = 10
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison of two forms at one place."""
+
+    place: str
+    """Name of the layer inside the model, "features" or "output"."""
+    forms: tuple[str, str]
+    largest: float
+    """Largest difference, relative to the largest value of the first form."""
+    mean: float
+    """Mean difference, relative to the same value."""
+    sample: int | None
+    """Where in time the largest difference stands; None without a time axis."""
+    bound: float
+    holds: bool
+
+
+@dataclass(frozen=True)
+class Proof:
+    """All comparisons; prints as a table."""
+
+    rows: tuple[Row, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every comparison stays within its bound."""
+        return all(row.holds for row in self.rows)
+
+    def __str__(self) -> str:
+        head = ("place", "forms", "largest", "mean", "at sample", "bound", "holds")
+        lines = [head, *(_cells(row) for row in self.rows)]
+        widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+        return "\n".join(
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+            for line in lines
+        )
+
+
+def verify(model: nn.Module, *others: nn.Module, inputs: Inputs | None = None) -> Proof:
+    """Every form of a model against every other, layer by layer and as a whole.
+
+    Forms are the branches, convolved one by one as the equation of MRConv has it, the merged
+    model, and the ``others``. Each long convolution of the first form hands the input it met to
+    the same layer of the other forms, so that a small mistake in one layer is not washed out by
+    the rest; then features and outputs of the whole models are compared.
+
+    Args:
+        model: In eval mode: a layer (B, D, L), or a model (B, L, F).
+        *others: Other forms of the same model. None: the merge of ``model``.
+        inputs: A batch as the model takes it, or a pair of batch and lengths; None: random
+            numbers of the length the model was made for.
+
+    Returns:
+        The comparisons; ``.holds``, ``.rows``, and a table when printed.
+
+    Raises:
+        MergeError: If a model is in training mode.
+        ArgumentError: If there is only one form, or no input can be made up for the module.
+
+    Cost: one forward pass a form, the branches at R convolutions a layer.
+
+    Example:
+        >>> import mrconv
+        >>> mrconv.verify(mrconv.MRConv(4, 64).eval()).holds
+        True
+    """
+    for one in (model, *others):
+        refuse_training("verify", one)
+    forms = _forms(model, others)
+    batch = inputs if inputs is not None else _made_up(model)
+    rows: list[Row] = []
+    with torch.no_grad():
+        runs = [(name, _Run(form, batch)) for name, form in forms]
+        for i, (name, run) in enumerate(runs):
+            for other_name, other in runs[i + 1 :]:
+                rows += _compared((name, other_name), run, other)
+    return Proof(tuple(rows))
+
+
+def _forms(model: nn.Module, others: Sequence[nn.Module]) -> list[tuple[str, nn.Module]]:
+    if not others:
+        if not _has_branches(model):
+            raise ArgumentError(
+                "verify: there must be two forms; got one merged model. "
+                "Pass the model it was merged from as well."
+            )
+        others = [merge(model)]
+    forms: list[tuple[str, nn.Module]] = []
+    for one in (model, *others):
+        form = "branches" if _has_branches(one) else "merged"
+        same = sum(name.split(" ")[0] == form for name, _ in forms)
+        forms.append((f"{form} {same + 1}" if same else form, _by_branches(one)))
+    return forms
+
+
+def _has_branches(model: nn.Module) -> bool:
+    return any(isinstance(module, MRConv) for module in model.modules())
+
+
+def _by_branches(model: nn.Module) -> nn.Module:
+    """A copy whose MRConv layers convolve branch by branch, a route apart from the merge."""
+    model = copy.deepcopy(model)
+    for module in model.modules():
+        if isinstance(module, MRConv) and isinstance(module.norm, BranchNorm):
+            module.norm = replace(module.norm, statistics="textbook")
+    return model
+
+
+def _made_up(model: nn.Module) -> Tensor:
+    """Two random sequences that the model takes."""
+    seeded = torch.Generator().manual_seed(0)
+    like = next(model.parameters())
+    if isinstance(model, (MRConv, LongConv)):
+        length = model.length if isinstance(model, MRConv) else model.num_taps
+        shape = (2, model.channels, length + length // 2 + 1)
+        return torch.randn(shape, generator=seeded).to(like)
+    backbone = getattr(model, "backbone", model)
+    if not all(hasattr(backbone, name) for name in ("features", "length", "tokens")):
+        raise ArgumentError(
+            f"verify: inputs must be given for a {type(model).__name__}; got None. "
+            "Pass a batch that the module takes."
+        )
+    shape = (2, backbone.length)
+    if backbone.tokens:
+        return torch.randint(backbone.features, shape, generator=seeded).to(like.device)
+    return torch.randn((*shape, backbone.features), generator=seeded).to(like)
+
+
+class _Run:
+    """One forward pass: the module, what each long convolution met and gave, and the outputs."""
+
+    def __init__(self, module: nn.Module, batch: Inputs) -> None:
+        self.layers = {
+            name: layer
+            for name, layer in module.named_modules()
+            if isinstance(layer, (MRConv, LongConv))
+        }
+        self.met: dict[str, tuple[Tensor, Tensor | None]] = {}
+        self.outputs: dict[str, Tensor] = {}
+        self.dtype = next(module.parameters()).dtype
+        hooks = [
+            layer.register_forward_hook(self._keep(name)) for name, layer in self.layers.items()
+        ]
+        if isinstance(getattr(module, "backbone", None), nn.Module):
+            hooks.append(module.backbone.register_forward_hook(self._keep("features")))  # type: ignore[union-attr]
+        x, lengths = batch if isinstance(batch, tuple) else (batch, None)
+        whole = module(x, lengths)
+        if "" not in self.layers:  # the module is not itself a layer
+            self.outputs["output"] = whole
+        for hook in hooks:
+            hook.remove()
+
+    def _keep(self, name: str):  # type: ignore[no-untyped-def]
+        def hook(module: nn.Module, given: tuple[Tensor, ...], output: Tensor) -> None:
+            self.met[name] = (given[0], given[1] if len(given) > 1 else None)
+            self.outputs[name] = output
+
+        return hook
+
+
+def _compared(forms: tuple[str, str], first: _Run, second: _Run) -> list[Row]:
+    if first.outputs.keys() != second.outputs.keys():
+        names = sorted(first.outputs.keys() ^ second.outputs.keys())
+        raise MergeError(
+            f"verify: forms must have the same layers; got {', '.join(names)} in one of "
+            f"{forms[0]} and {forms[1]} only. Pass forms of one model."
+        )
+    bound = max(TOLERANCES[first.dtype], TOLERANCES[second.dtype])
+    rows = []
+    for name, layer in second.layers.items():
+        ours, theirs = first.outputs[name], layer(*first.met[name])
+        rows.append(_row(name or "layer", forms, ours, theirs, bound, time_axis=2))
+    for name in ("features", "output"):
+        if name in first.outputs:
+            pair = first.outputs[name], second.outputs[name]
+            axis = 1 if pair[0].ndim == 3 else None
+            rows.append(_row(name, forms, *pair, bound * DEPTH_FACTOR, time_axis=axis))
+    return rows
+
+
+def _row(
+    place: str,
+    forms: tuple[str, str],
+    first: Tensor,
+    second: Tensor,
+    bound: float,
+    *,
+    time_axis: int | None,
+) -> Row:
+    difference = (second.double() - first.double()).abs()
+    scale = first.double().abs().max().clamp_min(1e-300) if first.numel() else 1.0
+    if not difference.numel():
+        return Row(place, forms, 0.0, 0.0, None, bound, True)
+    largest, mean = float(difference.max() / scale), float(difference.mean() / scale)
+    sample = None
+    if time_axis is not None:
+        others = [axis for axis in range(first.ndim) if axis != time_axis]
+        sample = int(difference.amax(others).argmax())
+    return Row(place, forms, largest, mean, sample, bound, largest <= bound)
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    return (
+        row.place,
+        " against ".join(row.forms),
+        f"{row.largest:.1e}",
+        f"{row.mean:.1e}",
+        "-" if row.sample is None else str(row.sample),
+        f"{row.bound:.0e}",
+        "yes" if row.holds else "NO",
+    )
