@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -136,9 +137,9 @@ def _made_up(model: nn.Module) -> Tensor:
     like = next(model.parameters())
     if isinstance(model, (MRConv, LongConv)):
         length = model.length if isinstance(model, MRConv) else model.num_taps
-        shape = (2, model.channels, length + length // 2 + 1)
-        return torch.randn(shape, generator=seeded).to(like)
-    backbone = getattr(model, "backbone", model)
+        size = (2, model.channels, length + length // 2 + 1)
+        return torch.randn(size, generator=seeded).to(like)
+    backbone: Any = getattr(model, "backbone", model)
     if not all(hasattr(backbone, name) for name in ("features", "length", "tokens")):
         raise ArgumentError(
             f"verify: inputs must be given for a {type(model).__name__}; got None. "

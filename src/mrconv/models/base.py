@@ -36,6 +36,16 @@ class SequenceModel(nn.Module, ABC):
     def arguments(self) -> dict[str, Any]:
         """What the constructor was given, as plain values for JSON."""
 
+    @property
+    def expects(self) -> InputContract:
+        """The contract, or where none is known one that follows from the backbone's sizes."""
+        if self.contract is not None:
+            return self.contract
+        backbone = self.backbone
+        if backbone.tokens:
+            return InputContract("tokens", backbone.length, vocabulary=backbone.features)
+        return InputContract("series", backbone.length, channels=backbone.features)
+
     def predict(self, x: Tensor, lengths: Tensor | None = None, batch_size: int = 64) -> Tensor:
         """Answers for many sequences, in eval mode and without gradients.
 

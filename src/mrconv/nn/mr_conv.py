@@ -134,6 +134,11 @@ class MRConv(nn.Module):
             batches = torch.zeros((), dtype=torch.int64, device=norms.device)
             self.register_buffer("num_batches_tracked", batches)
 
+    @property
+    def num_taps(self) -> int:
+        """K = kernel_size 2^(R-1), taps of the merged kernel (a side, if two-sided)."""
+        return self.kernel_size << (self.resolutions - 1)
+
     @torch.no_grad()
     def reset_parameters(self, *, kernels: bool = True) -> None:
         """Draws the parameters anew and forgets the running statistics.
@@ -275,7 +280,7 @@ class MRConv(nn.Module):
             u = mask_invalid(widened(x), lengths)
             parts = [
                 mask_invalid(long_convolution(u, taps, causal=self.causal), lengths)
-                for taps in self._weighted_taps(1)
+                for taps in self.weighted_taps()
             ]
             return torch.stack(parts).to(x.dtype)
 
@@ -303,8 +308,15 @@ class MRConv(nn.Module):
         scale = gain * torch.rsqrt(self.running_var.to(gain.dtype) + eps)
         return scale, shift - scale * self.running_mean.to(gain.dtype)
 
-    def _weighted_taps(self, rate: int) -> list[Tensor]:
-        """What each resolution adds to the merged taps.             R of (D, K // rate)."""
+    def weighted_taps(self, rate: int = 1) -> list[Tensor]:
+        """What each resolution adds to the merged taps, scale_i pad(k_i).
+
+        Args:
+            rate: As in ``forward``.
+
+        Returns:
+            R tensors (D, K // rate), or two-sided (D, 2 K // rate).
+        """
         scale, _ = self._scale_and_offset()
         weights = self._combination.weights(scale, widened(self.gain))
         laid = self._combination.laid([piece.taps for piece in self._pieces(rate)], self.causal)
@@ -323,7 +335,7 @@ class MRConv(nn.Module):
             Taps (D, K // rate), or two-sided (D, 2 K // rate), and bias (D,), in at least float32.
         """
         _, offset = self._scale_and_offset()
-        taps = torch.stack(self._weighted_taps(rate)).sum(0)
+        taps = torch.stack(self.weighted_taps(rate)).sum(0)
         if self.skip is not None:
             present = 0 if self.causal else taps.shape[-1] // 2  # the column of lag 0
             at_present = widened(self.skip)[:, None]

@@ -1,8 +1,9 @@
 """Pictures of models and their training, and one self-contained page that holds them."""
 
+from .decision_panels import contributions
+from .kernel_panels import layer_kernels
 from .page import Page, write_page
 from .plots import confusion_matrix, gain_norms, learning_curves
-from .small_multiples import contributions, layer_kernels
 
 __all__ = [
     "Page",

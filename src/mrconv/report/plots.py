@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ArgumentError, ShapeError
-from .canvas import dress, fresh_axes, heat_map, mark_last, new_figure
-from .palette import SERIES
+from .canvas import LABEL, dress, heat_map, new_figure
+from .palette import FAINT, INK, SERIES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,6 +18,9 @@ __all__ = ["confusion_matrix", "gain_norms", "learning_curves"]
 
 LOSSES = {"train_loss": "training", "validation_loss": "validation"}
 ACCURACY = "validation_accuracy"
+COLORS = {"train_loss": SERIES[0], "validation_loss": SERIES[1], ACCURACY: SERIES[1]}
+FEW = 25  # epochs up to which each has a marker
+CELL = 0.42  # inches
 
 
 def learning_curves(history: Sequence[Mapping[str, float | None]]) -> "Figure":
@@ -41,40 +44,73 @@ def learning_curves(history: Sequence[Mapping[str, float | None]]) -> "Figure":
         ['training', 'validation']
     """
     epochs = [row.get("epoch") for row in history]
-    losses = {key: values for key in LOSSES if (values := _column(history, key)) is not None}
-    accuracy = _column(history, ACCURACY)
-    count = bool(losses) + (accuracy is not None)
-    if not count or None in epochs:
+    curves = {key: _column(history, key) for key in COLORS}
+    known = [key for key, values in curves.items() if not np.isnan(values).all()]
+    if not known or None in epochs:
         raise ArgumentError(
             'learning_curves: history must hold one mapping an epoch with the key "epoch" and any '
-            f"of {', '.join((*LOSSES, ACCURACY))}; got {list(history)!r:.80}. "
+            f"of {', '.join(COLORS)}; got {list(history)!s:.80}. "
             "Pass what was recorded for at least one epoch."
         )
-    figure = new_figure(10 if count == 2 else 6, 3.2)
-    panels = figure.subplots(1, count, squeeze=False)[0]
+    losses = [key for key in known if key in LOSSES]
+    panels = bool(losses) + (ACCURACY in known)
+    figure = new_figure(10 if panels == 2 else 6, 3.1)
+    axes = figure.subplots(1, panels, squeeze=False)[0]
     if losses:
-        _draw_losses(panels[0], epochs, losses)
-    if accuracy is not None:
-        _draw_accuracy(panels[-1], epochs, accuracy)
+        _draw_losses(axes[0], epochs, {key: curves[key] for key in losses})
+    if ACCURACY in known:
+        _draw_accuracy(axes[-1], epochs, curves[ACCURACY])
     return figure
 
 
-def _column(history: Sequence[Mapping[str, float | None]], key: str) -> NDArray[np.float64] | None:
-    """The values of one key, NaN where there is none; None where no epoch has one.   (epochs,)"""
-    values = np.array([row.get(key) for row in history], dtype=float)
-    return None if np.isnan(values).all() else values
+def _column(history: Sequence[Mapping[str, float | None]], key: str) -> NDArray[np.float64]:
+    """The values of one key by epoch, NaN where there is none.                  (epochs,)"""
+    return np.array([row.get(key) for row in history], dtype=float)
 
 
-def _draw_losses(ax: "Axes", epochs: Sequence[object], losses: dict[str, NDArray]) -> None:
+def _draw_losses(
+    ax: "Axes", epochs: Sequence[float | None], losses: Mapping[str, NDArray[np.float64]]
+) -> None:
     dress(ax, "Loss", "epoch", "loss")
-    for (key, values), color in zip(losses.items(), SERIES, strict=False):
-        ax.plot(epochs, values, marker="o", color=color, label=LOSSES[key])
-        mark_last(ax, epochs, values, f"{LOSSES[key]}", color)
+    for key, values in losses.items():
+        _curve(ax, epochs, values, key, LOSSES[key])
+    ax.legend(frameon=False, fontsize=LABEL, labelcolor=INK, handlelength=1.4)
 
 
-def _draw_accuracy(ax: "Axes", epochs: Sequence[object], accuracy: NDArray) -> None:
-    dress(ax, "Share of validation samples classified rightly", "epoch", "accuracy (%)")
-    ax.plot(epochs, 100 * accuracy, marker="o", color=SERIES[1], label="validation")
+def _draw_accuracy(
+    ax: "Axes", epochs: Sequence[float | None], accuracy: NDArray[np.float64]
+) -> None:
+    dress(ax, "Validation samples classified rightly", "epoch", "accuracy (%)")
+    percent = 100 * accuracy
+    _curve(ax, epochs, percent, ACCURACY, "validation")
+    best = int(np.nanargmax(percent))
+    ax.annotate(
+        f"best {percent[best]:.1f} %",
+        (float(epochs[best] or 0), percent[best]),
+        xytext=(0, -12),
+        textcoords="offset points",
+        ha="right",
+        va="top",
+        fontsize=LABEL,
+        color=INK,
+    )
+
+
+def _curve(
+    ax: "Axes",
+    epochs: Sequence[float | None],
+    values: NDArray[np.float64],
+    key: str,
+    label: str,
+) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    marker = "o" if len(epochs) <= FEW else ""
+    ax.plot(epochs, values, marker=marker, ms=3.5, lw=1.6, color=COLORS[key], label=label)  # type: ignore[arg-type]
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
+    ax.yaxis.set_major_locator(MaxNLocator(nbins=6))
+    ax.grid(axis="y", color=FAINT, lw=0.6)
+    ax.set_axisbelow(True)
 
 
 def gain_norms(
@@ -84,10 +120,109 @@ def gain_norms(
     *,
     ax: "Axes | None" = None,
 ) -> "Figure":
-    raise NotImplementedError
+    """Share of each resolution in every layer's squared gains, as a heat map.
+
+    Args:
+        squares: Squared norms of the gains, 0 or more; each row is divided by its sum.  (depth, R)
+        kernel_lengths: l_i of each resolution, in samples.                              (R,)
+        layer_names: Of each row; None: 1, 2, ..., the first next to the input.          (depth,)
+        ax: Where to draw; None: a new figure.
+
+    Returns:
+        The figure.
+
+    Raises:
+        ShapeError: If the sizes do not fit each other.
+        ArgumentError: If a square is negative or not a number.
+        MissingExtraError: If matplotlib is not installed.
+
+    Source: Cunningham et al. 2024, figure 3b.
+
+    Example:
+        >>> figure = gain_norms([[3, 1], [1, 1]], [8, 16])
+        >>> [cell.get_text() for cell in figure.axes[0].texts]
+        ['0.75', '0.25', '0.50', '0.50']
+    """
+    squares = np.asarray(squares, dtype=float)
+    depth = len(squares)
+    names = [str(i + 1) for i in range(depth)] if layer_names is None else list(layer_names)
+    if squares.shape != (len(names), len(kernel_lengths)) or not squares.size:
+        raise ShapeError(
+            f"gain_norms: squares must be ({len(names)}, {len(kernel_lengths)}), layers by "
+            f"resolutions; got {squares.shape}. Pass one row a layer and one column a resolution."
+        )
+    if not (squares >= 0).all():
+        raise ArgumentError(
+            "gain_norms: squares must be 0 or more; "
+            f"got a smallest value of {squares.min()}. Pass squared norms of the gains."
+        )
+    totals = squares.sum(1, keepdims=True)
+    shares = np.divide(squares, totals, out=np.zeros_like(squares), where=totals > 0)
+    if ax is None:
+        ax = _cells_axes(depth, len(kernel_lengths))
+    dress(ax, "Weight of each time scale, by layer", "kernel length (samples)", "layer")
+    numbers = [[f"{share:.2f}" for share in row] for row in shares]
+    # colours span the values found, so that small differences between layers show
+    heat_map(ax, shares / max(shares.max(), 1e-12), numbers, names, _words(kernel_lengths))
+    return _figure_of(ax)
+
+
+def _cells_axes(rows: int, columns: int) -> "Axes":
+    """The panel of a new figure sized for a heat map of so many cells."""
+    width, height = 1.4 + CELL * max(columns, 7), 1.1 + CELL * rows
+    return new_figure(width, height).add_subplot()
+
+
+def _words(values: Sequence[object]) -> list[str]:
+    """Labels of an axis; whole numbers with thousands apart."""
+    return [f"{one:,}" if isinstance(one, int) else str(one) for one in values]
+
+
+def _figure_of(ax: "Axes") -> "Figure":
+    figure = ax.get_figure(root=True)
+    if figure is None:
+        raise ArgumentError(
+            "report: ax must belong to a figure; got one that was removed. Pass ax=None."
+        )
+    return figure
 
 
 def confusion_matrix(
     counts: ArrayLike, labels: Sequence[str], *, ax: "Axes | None" = None
 ) -> "Figure":
-    raise NotImplementedError
+    """How often each class was taken for each other.
+
+    Args:
+        counts: counts[i, j] samples of class i were given class j.    (classes, classes)
+        labels: Name of each class.                                    (classes,)
+        ax: Where to draw; None: a new figure.
+
+    Returns:
+        The figure.
+
+    Raises:
+        ShapeError: If counts is not (classes, classes).
+        MissingExtraError: If matplotlib is not installed.
+
+    Example:
+        >>> figure = confusion_matrix([[9, 1], [0, 10]], ["cat", "dog"])
+        >>> figure.axes[0].get_title(loc="left")
+        'True against predicted class: 19 of 20 right'
+    """
+    counts = np.asarray(counts)
+    size = len(labels)
+    if counts.shape != (size, size) or not size:
+        raise ShapeError(
+            f"confusion_matrix: counts must be ({size}, {size}), one row and one column a label; "
+            f"got {counts.shape}. Pass true classes as rows and predicted ones as columns."
+        )
+    if ax is None:
+        ax = _cells_axes(size, size)
+    right, total = int(np.trace(counts)), int(counts.sum())
+    title = f"True against predicted class: {right:,} of {total:,} right"
+    dress(ax, title, "predicted class", "true class")
+    totals = np.maximum(counts.sum(1, keepdims=True), 1)
+    numbers = [[f"{count:,}" if count else "" for count in row] for row in counts.tolist()]
+    # the root lets a few mistakes in a class of many show
+    heat_map(ax, np.sqrt(counts / totals), numbers, list(labels), list(labels))
+    return _figure_of(ax)

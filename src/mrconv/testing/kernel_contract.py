@@ -28,7 +28,8 @@ class KernelContract:
         >>> from mrconv.testing import KernelContract
         >>> class TestDenseKernel(KernelContract):
         ...     def make(self, channels, kernel_size, resolution, *, device=None, dtype=None):
-        ...         return DenseKernel(channels, kernel_size, resolution, device=device, dtype=dtype)
+        ...         sizes = (channels, kernel_size, resolution)
+        ...         return DenseKernel(*sizes, device=device, dtype=dtype)
         >>> TestDenseKernel().test_span_and_shape()
     """
 
@@ -85,7 +86,7 @@ class KernelContract:
                 assert all(taps.dtype == expected for taps in _both_sides(kernel))
 
     def test_cast(self) -> None:
-        """A cast to float64 and back changes no tap; one to bfloat16 changes them by its rounding."""
+        """A cast to float64 and back changes no tap; one to bfloat16 rounds the parameters."""
         for kernel in self.kernels():
             before = kernel.taps().detach()
             assert kernel.double().taps().dtype == torch.float64

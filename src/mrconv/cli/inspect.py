@@ -1,0 +1,55 @@
+"""``mrconv inspect``: what a model is made of."""
+
+import argparse
+
+HELP = "show a model's layers, kernels, parameters, receptive field and operations"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the verb's arguments."""
+    parser.add_argument("model", help="folder of a saved model, or its name on the Hub")
+    parser.add_argument("--html", metavar="FILE", help="write a page with pictures of the kernels")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints the table and writes the page."""
+    import mrconv
+
+    from ..models.summary import summarize
+
+    model = mrconv.load(args.model)
+    summary = summarize(model)
+    head = ("layer", "form", "kernel", "resolutions", "taps", "parameters", "operations (M)")
+    rows = [
+        (
+            layer.name,
+            layer.kind,
+            layer.kernel,
+            "-" if layer.resolutions is None else str(layer.resolutions),
+            f"{layer.num_taps}{'' if layer.causal else ' a side'}",
+            f"{layer.parameters:,}",
+            f"{layer.operations / 1e6:.2f}",
+        )
+        for layer in summary.layers
+    ]
+    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
+    for row in (head, *rows):
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)))
+    print(f"parameters: {summary.parameters:,}")
+    print(
+        f"receptive field: {summary.receptive_field:,} samples "
+        f"({summary.past:,} past, {summary.future:,} future)"
+    )
+    print(f"operations: {summary.operations / 1e6:,.1f} million for {summary.length:,} samples")
+    if args.html:
+        _write_page(args.html, model, args.model)
+    return 0
+
+
+def _write_page(path: str, model, name: str) -> None:  # type: ignore[no-untyped-def]
+    from ..experiments.portrait import add_portrait
+    from ..report import Page, write_page
+
+    page = add_portrait(Page(f"{type(model).__name__}: {name}"), model)
+    page.section("Repeat").code(f"mrconv inspect {name} --html {path}")
+    print(f"page: {write_page(path, page)}")

@@ -1,0 +1,66 @@
+"""``mrconv predict``: labels and probabilities for series in files."""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..models import SequenceModel
+
+HELP = "predict from NPY, NPZ or CSV files: one line a series"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the verb's arguments."""
+    parser.add_argument("model", help="folder of a saved model, or its name on the Hub")
+    parser.add_argument("files", nargs="+", help="series: .npy, .npz or .csv")
+    parser.add_argument("--csv", metavar="OUT", help="write the table to a file as well")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints one line a series; unreadable files come last and make the exit code 1."""
+    import mrconv
+
+    from ..data.files import read_series
+    from ..data.writing import write_text
+
+    model = mrconv.load(args.model)
+    lines, unreadable = [_header(model)], []
+    for file in args.files:
+        try:
+            series = read_series(file, model.expects)
+        except mrconv.errors.FileError as error:
+            unreadable.append(str(error))
+            continue
+        lines += [f"{file},{i},{_answer(model, one)}" for i, one in enumerate(series)]
+    print("\n".join(lines))
+    if args.csv:
+        write_text(args.csv, "\n".join(lines) + "\n")
+    for message in unreadable:
+        print(f"unreadable: {message}", file=sys.stderr)
+    return 1 if unreadable else 0
+
+
+def _header(model: "SequenceModel") -> str:
+    from ..models import SequenceClassifier
+
+    if isinstance(model, SequenceClassifier):
+        return "file,series,label,probability"
+    return "file,series,values"
+
+
+def _answer(model: "SequenceModel", series: "NDArray[Any]") -> str:
+    import torch
+
+    from ..models import SequenceClassifier
+
+    x = torch.from_numpy(series)[None].to(next(model.parameters()).device)
+    if not model.backbone.tokens:
+        x = x.to(next(model.parameters()).dtype)
+    if isinstance(model, SequenceClassifier):
+        probability, best = model.predict_proba(x)[0].max(-1)
+        label = model.labels[int(best)] if model.labels else str(int(best))
+        return f"{label},{float(probability):.4f}"
+    return " ".join(f"{float(value):.6g}" for value in model.predict(x)[0].flatten())

@@ -1,0 +1,53 @@
+"""``mrconv verify``: all forms of a model against each other."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ..models import SequenceModel
+
+HELP = "compare all forms of a model; exit code 1 if one differs"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the verb's arguments."""
+    parser.add_argument("model", help="folder of a saved model, or its name on the Hub")
+    parser.add_argument("others", nargs="*", help="other forms of it; none: its merge")
+    parser.add_argument("--data", metavar="FILE", help="series to compare on; none: random input")
+    parser.add_argument("--json", metavar="FILE", help="write the table as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints the table."""
+    import json
+    from dataclasses import asdict
+
+    import mrconv
+
+    from ..data.writing import write_text
+
+    model = mrconv.load(args.model)
+    others = [mrconv.load(folder) for folder in args.others]
+    inputs = _inputs(model, args.data) if args.data else None
+    proof = mrconv.verify(model, *others, inputs=inputs)
+    print(proof)
+    print("all forms agree" if proof.holds else "FORMS DIFFER beyond their bounds")
+    if args.json:
+        content = {"holds": proof.holds, "rows": [asdict(row) for row in proof.rows]}
+        write_text(args.json, json.dumps(content, indent=2) + "\n")
+    return 0 if proof.holds else 1
+
+
+def _inputs(model: "SequenceModel", file: str) -> "tuple[Tensor, Tensor]":
+    import torch
+
+    import mrconv
+
+    from ..data.files import read_series
+
+    series = [torch.from_numpy(one) for one in read_series(file, model.expects)]
+    x, lengths = mrconv.pad(series)
+    parameter = next(model.parameters())
+    return x if model.backbone.tokens else x.to(parameter), lengths

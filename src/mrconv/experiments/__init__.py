@@ -1,0 +1,1 @@
+"""Whole experiments: the demo, and the pages that show what was found."""

@@ -1,0 +1,101 @@
+"""Sections of a page that show a model: its layers, kernels and gains."""
+
+from ..models import SequenceModel
+from ..models.summary import summarize
+from ..nn import LongConv, MRConv
+from ..report import Page, gain_norms, layer_kernels
+
+__all__ = ["add_portrait"]
+
+
+def add_portrait(page: Page, model: SequenceModel, channel: int = 0) -> Page:
+    """Adds what a model is made of: a table of layers, kernels, and the weight of each time scale.
+
+    Args:
+        page: Where sections are added.
+        model: In eval mode, in any form.
+        channel: Whose kernels are drawn.
+
+    Returns:
+        The page.
+    """
+    _add_table(page, model)
+    layers = [module for module in model.modules() if isinstance(module, MRConv)]
+    merged = [module for module in model.modules() if isinstance(module, LongConv)]
+    if layers and len({layer.resolutions for layer in layers}) == 1:
+        _add_kernels(page, layers, channel)
+        _add_gains(page, layers)
+    elif merged and len({layer.causal for layer in merged}) == 1:
+        rows = [
+            (
+                f"layer {i + 1}",
+                [layer.taps[channel].detach().float().numpy()],
+                _taps(layer, channel),
+            )
+            for i, layer in enumerate(merged)
+        ]
+        page.section("Kernels", f"The taps of channel {channel} in each layer.")
+        page.figure(layer_kernels(rows, causal=merged[0].causal), "taps of each merged layer")
+    return page
+
+
+def _taps(layer: LongConv, channel: int):  # type: ignore[no-untyped-def]
+    return layer.taps[channel].detach().float().numpy()
+
+
+def _lengths(layer: MRConv) -> list[int]:
+    return [kernel.span for kernel in layer.kernels]  # type: ignore[misc, union-attr]
+
+
+def _add_table(page: Page, model: SequenceModel) -> None:
+    summary = summarize(model)
+    page.section(
+        "Layers",
+        f"{summary.parameters:,} parameters; one output can depend on {summary.receptive_field:,} "
+        f"samples; {summary.operations / 1e6:,.0f} million operations for {summary.length:,} "
+        "samples.",
+    )
+    page.table(
+        ("layer", "form", "kernel", "resolutions", "taps", "parameters", "operations (M)"),
+        [
+            (
+                layer.name,
+                layer.kind,
+                layer.kernel,
+                layer.resolutions,
+                layer.num_taps,
+                layer.parameters,
+                round(layer.operations / 1e6, 2),
+            )
+            for layer in summary.layers
+        ],
+    )
+
+
+def _add_kernels(page: Page, layers: list[MRConv], channel: int) -> None:
+    page.section(
+        "Kernels",
+        f"What each time scale adds to the kernel of channel {channel}, layer by layer, and the "
+        "one kernel they merge to. Inference runs the last row only.",
+    )
+    columns = []
+    for i, layer in enumerate(layers):
+        parts = [taps[channel].detach().float().numpy() for taps in layer.weighted_taps()]
+        merged = layer.merged_taps()[0][channel].detach().float().numpy()
+        columns.append((f"layer {i + 1}", parts, merged))
+    figure = layer_kernels(columns, _lengths(layers[0]), causal=layers[0].causal)
+    page.figure(figure, "kernels of every layer and resolution, and their merged sum")
+
+
+def _add_gains(page: Page, layers: list[MRConv]) -> None:
+    page.section(
+        "Weight of each time scale",
+        "Squared norm of the gains over channels, as a share of each layer: which kernel lengths "
+        "a layer listens to. Branches are normalised, so gains are comparable.",
+    )
+    squares = [layer.gain.detach().square().sum(-1).float().tolist() for layer in layers]
+    names = [str(i + 1) for i in range(len(layers))]
+    page.figure(
+        gain_norms(squares, _lengths(layers[0]), names),
+        "heat map of squared gain norms by layer and resolution",
+    )

@@ -1,0 +1,111 @@
+"""What a model is made of: layers, kernels, parameters, receptive field, operations."""
+
+import math
+from dataclasses import dataclass
+
+from torch import nn
+
+from ..convolution import fast_length
+from ..nn.block import ResidualBlock
+from ..nn.long_conv import LongConv
+from ..nn.mr_conv import MRConv
+from .base import SequenceModel
+
+__all__ = ["LayerSummary", "Summary", "summarize"]
+
+
+@dataclass(frozen=True)
+class LayerSummary:
+    """One long convolution and the block around it."""
+
+    name: str
+    kind: str
+    kernel: str
+    resolutions: int | None
+    """R; None for a merged layer."""
+    num_taps: int
+    """K, a side if two-sided."""
+    causal: bool
+    parameters: int
+    """Of the layer alone."""
+    operations: float
+    """Of one sequence through layer and pointwise product, in inference."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """All layers and the totals of the model."""
+
+    layers: tuple[LayerSummary, ...]
+    parameters: int
+    past: int
+    """Samples before the present that an output can depend on."""
+    future: int
+    """Samples after the present that an output can depend on."""
+    length: int
+    """Length of the sequence that operations are counted for."""
+
+    @property
+    def receptive_field(self) -> int:
+        """Samples that one output can depend on, itself included."""
+        return self.past + 1 + self.future
+
+    @property
+    def operations(self) -> float:
+        """Of one sequence through all layers, in inference."""
+        return sum(layer.operations for layer in self.layers)
+
+
+def summarize(model: SequenceModel) -> Summary:
+    """Counts what a model is made of.
+
+    A long convolution of one channel counts as two real FFTs of size n >= L + K - 1, 2.5 n log2 n
+    operations each, and n / 2 complex products of 6; the pointwise product of a block as
+    2 * 2 D * D operations a sample. Making the taps is not counted, nor are norms and activations.
+
+    Args:
+        model: In any form.
+
+    Returns:
+        One row a long convolution, and totals.
+
+    Example:
+        >>> import mrconv
+        >>> from mrconv.models.summary import summarize
+        >>> model = mrconv.SequenceClassifier(mrconv.SequenceBackbone(1, 784), 10)
+        >>> summarize(model).receptive_field
+        2045
+    """
+    length = model.backbone.length
+    layers, past, future = [], 0, 0
+    for name, module in model.named_modules():
+        if isinstance(module, ResidualBlock) and isinstance(module.mixer, (MRConv, LongConv)):
+            layers.append(_layer(f"{name}.mixer", module.mixer, length))
+            past += layers[-1].num_taps - 1
+            future += 0 if module.mixer.causal else layers[-1].num_taps
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    return Summary(tuple(layers), parameters, past, future, length)
+
+
+def _layer(name: str, layer: MRConv | LongConv, length: int) -> LayerSummary:
+    merged = isinstance(layer, LongConv)
+    return LayerSummary(
+        name=name,
+        kind=type(layer).__name__,
+        kernel="taps" if merged else str(layer.kernel),
+        resolutions=None if merged else layer.resolutions,
+        num_taps=layer.num_taps,
+        causal=layer.causal,
+        parameters=_count(layer),
+        operations=layer.channels * _convolution(length, layer.num_taps)
+        + 4 * layer.channels**2 * length,
+    )
+
+
+def _convolution(length: int, num_taps: int) -> float:
+    n = fast_length(length + min(num_taps, length))
+    return 2 * 2.5 * n * math.log2(n) + 6 * n / 2
+
+
+def _count(module: nn.Module) -> int:
+    return sum(parameter.numel() for parameter in module.parameters())
