@@ -88,12 +88,12 @@ def summarize(model: SequenceModel) -> Summary:
 
 
 def _layer(name: str, layer: MRConv | LongConv, length: int) -> LayerSummary:
-    merged = isinstance(layer, LongConv)
+    branches = isinstance(layer, MRConv)
     return LayerSummary(
         name=name,
         kind=type(layer).__name__,
-        kernel="taps" if merged else str(layer.kernel),
-        resolutions=None if merged else layer.resolutions,
+        kernel=str(layer.kernel) if branches else "taps",
+        resolutions=layer.resolutions if branches else None,
         num_taps=layer.num_taps,
         causal=layer.causal,
         parameters=_count(layer),

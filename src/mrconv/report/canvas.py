@@ -16,21 +16,25 @@ if TYPE_CHECKING:
 
 __all__ = ["LABEL", "TICK", "TITLE", "dress", "headline", "heat_map", "new_figure"]
 
-TITLE, LABEL, TICK = 9.5, 8.0, 7.0  # font sizes, in points
+TITLE, LABEL, TICK = 10.0, 8.5, 7.5  # font sizes, in points
+AIR = 0.07  # around every panel, in inches
 GAP = 0.05  # between the cells of a heat map, as a part of a cell
+LETTER = 0.07  # width of one, in inches
 MOST_NUMBERS = 30  # rows or columns of a heat map above which numbers would not be readable
-DARK_FROM = 0.5  # part of a heat map's range from which its cells are strong
+STRONG = 0.65  # from here a cell's number is read better in the other colour
 
 
-def new_figure(width: float, height: float) -> "Figure":
+def new_figure(width: float, height: float, *, arranged: bool = True) -> "Figure":
     """An empty figure without pyplot's global state.
 
     Args:
         width: In inches; a page shows 100 pixels an inch.
         height: In inches.
+        arranged: Whether panels are laid out by the sizes of their labels when drawn. Not for
+            many panels: measuring all labels would take most of the time.
 
     Returns:
-        A transparent figure that lays its panels out by itself.
+        A transparent figure.
 
     Raises:
         MissingExtraError: If matplotlib is not installed.
@@ -42,13 +46,27 @@ def new_figure(width: float, height: float) -> "Figure":
             "report: matplotlib must be installed to draw figures; got no module of that name. "
             'Run: pip install "mrconv[report]"'
         ) from error
-    figure: Figure = figures.Figure(figsize=(width, height), layout="constrained", facecolor="none")
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    layout = ConstrainedLayoutEngine(w_pad=AIR, h_pad=AIR) if arranged else "none"
+    figure: Figure = figures.Figure(figsize=(width, height), layout=layout, facecolor="none")
     return figure
 
 
 def headline(figure: "Figure", title: str) -> None:
     """Sets a title at the upper left of a figure of several panels."""
-    figure.suptitle(title, x=0.008, ha="left", fontsize=TITLE, color=INK, fontweight="bold")
+    width, height = figure.get_size_inches()
+    arranged = figure.get_layout_engine() is not None
+    figure.suptitle(
+        title,
+        x=AIR / width,
+        y=None if arranged else 1 - AIR / height,  # else a layout would not make room for it
+        ha="left",
+        va="top",
+        fontsize=TITLE,
+        color=INK,
+        fontweight="bold",
+    )
 
 
 def dress(ax: "Axes", title: str = "", x: str = "", y: str = "") -> None:
@@ -103,9 +121,12 @@ def heat_map(
     painted.set_array(values.ravel())
     painted.set_clim(0, 1)
     ax.add_collection(painted)
-    ax.set(xlim=(-0.5, width - 0.5), ylim=(height - 0.5, -0.5), aspect="equal")
+    ax.set(xlim=(-0.5, width - 0.5), ylim=(height - 0.5, -0.5))
     ax.set_xticks(range(width), columns, parse_math=False)
     ax.set_yticks(range(height), rows, parse_math=False)
+    room = float(ax.get_figure(root=True).get_figwidth()) / width  # type: ignore[union-attr]
+    wide = max(len(name) for name in columns) * LETTER > room
+    ax.tick_params(axis="x", rotation=90 if wide else 0)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     if max(values.shape) <= MOST_NUMBERS:
@@ -116,5 +137,5 @@ def _write_numbers(
     ax: "Axes", values: NDArray[np.float64], numbers: Sequence[Sequence[str]]
 ) -> None:
     for (i, j), value in np.ndenumerate(values):
-        color = ON_HIGH if value >= DARK_FROM else ON_LOW
+        color = ON_HIGH if value >= STRONG else ON_LOW
         ax.text(j, i, numbers[i][j], ha="center", va="center", fontsize=TICK, color=color)

@@ -21,6 +21,7 @@ __all__ = ["contributions"]
 Floats = NDArray[np.float64]
 COLUMNS = 5  # examples side by side
 PICTURE, BARS = 1.35, 0.9  # heights in inches
+FEW_DIGITS = 26  # of all kernel lengths, that stand side by side below the bars
 
 
 def contributions(
@@ -86,7 +87,7 @@ def _grid(count: int) -> tuple[list["Axes"], list["Axes"], "Figure"]:
     """Pairs of panels, ``COLUMNS`` side by side: those for signals, those for bars below them."""
     columns = min(count, COLUMNS)
     blocks = -(-count // columns)
-    figure = new_figure(2 * max(columns, 2), 0.45 + blocks * (PICTURE + BARS + 0.5))
+    figure = new_figure(2 * max(columns, 2), 0.45 + blocks * (PICTURE + BARS + 0.55))
     axes = figure.subplots(
         2 * blocks, columns, squeeze=False, height_ratios=[PICTURE, BARS] * blocks
     )
@@ -104,6 +105,7 @@ def _draw_signal(ax: "Axes", signal: Floats, kind: str) -> None:
         _draw_image(ax, _as_image(signal))
         return
     ax.plot(signal.ravel(), color=ACCENT, lw=0.9)
+    ax.set_xlabel("time (samples)", fontsize=LABEL, color=MUTED)
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
     ax.tick_params(labelsize=TICK - 0.5)
@@ -138,7 +140,8 @@ def _draw_image(ax: "Axes", image: Floats) -> None:
 def _write_label(ax: "Axes", label: str, guess: str) -> None:
     wrong = guess != label
     title = f"{label}, taken for {guess}" if wrong else label
-    ax.set_title(title, fontsize=LABEL + 1, color=SERIES[1] if wrong else INK, fontweight="bold")
+    color = SERIES[1] if wrong else INK
+    ax.set_title(title, fontsize=LABEL + 1, color=color, fontweight="bold", parse_math=False)
 
 
 def _draw_bars(ax: "Axes", part: Floats, kernel_lengths: Sequence[int]) -> None:
@@ -148,7 +151,9 @@ def _draw_bars(ax: "Axes", part: Floats, kernel_lengths: Sequence[int]) -> None:
     ax.bar(range(len(part)), part, width=0.8, color=resolution_colors(len(part)))
     ax.axhline(0, color=FAINT, lw=0.8)
     ax.set_xticks(range(len(part)), [f"{length:,}" for length in kernel_lengths])
-    ax.tick_params(axis="x", labelsize=TICK - 0.5, length=0, rotation=60, pad=1)
+    crowded = sum(len(f"{length:,}") + 1 for length in kernel_lengths) > FEW_DIGITS
+    turn = 90 if crowded else 0
+    ax.tick_params(axis="x", labelsize=TICK - 1, length=0, rotation=turn, pad=1)
     ax.tick_params(axis="y", labelsize=TICK - 0.5)
     ax.yaxis.set_major_locator(MaxNLocator(nbins=3))
     ax.spines["bottom"].set_visible(False)
@@ -161,6 +166,7 @@ def _name_axes(bars: Sequence["Axes"]) -> None:
         if i % columns == 0:
             ax.set_ylabel("share", fontsize=LABEL, color=MUTED)
         else:
-            ax.tick_params(axis="y", labelleft=False)
+            ax.tick_params(axis="y", left=False, labelleft=False)
+            ax.spines["left"].set_visible(False)
         if i + columns >= len(bars):
             ax.set_xlabel("kernel length (samples)", fontsize=LABEL, color=MUTED)

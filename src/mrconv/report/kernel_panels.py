@@ -1,6 +1,7 @@
 """Kernels as small panels: a column a layer, a row a resolution, the merged sum below."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,8 +19,13 @@ __all__ = ["layer_kernels"]
 
 Layer = tuple[str, Sequence[ArrayLike], ArrayLike]
 Taps = NDArray[np.float64]
+MOST_POINTS = 600  # of a line, more than a panel has pixels
+MANY = 5000  # lags, whose numbers need more room
 FEW_TAPS = 40  # drawn as stems; more are a line, unless most of them are 0
-HEIGHT, WIDTH = 0.8, 1.3  # of a panel, in inches; the width is the least
+# in inches: the height of a row, the least width of a column, margins, and gaps between panels
+HEIGHT, WIDTH = 0.85, 1.3
+LEFT, RIGHT, TOP, BOTTOM = 1.05, 0.15, 0.6, 0.5
+GAP_X, GAP_Y = 0.5, 0.3
 
 
 class Row(NamedTuple):
@@ -40,7 +46,7 @@ def layer_kernels(
     """Weighted taps of every resolution and their merged sum: a column a layer, a row a resolution.
 
     Every row shows its own span of lags, every panel its own scale. Few or scattered taps are
-    drawn as stems, dense ones as a line.
+    drawn as stems, dense ones as a line; very many as the least and largest of short spans of lags.
 
     Args:
         layers: Of each layer its name, the weighted taps of each of its R resolutions, for one
@@ -67,9 +73,8 @@ def layer_kernels(
         3
     """
     rows = _rows(layers, kernel_lengths, causal)
-    figure = new_figure(max(10.0, WIDTH * len(layers)), 0.8 + HEIGHT * len(rows))
+    figure, grid = _grid(len(rows), len(layers))
     headline(figure, "What each time scale adds to a layer's kernel, and their merged sum")
-    grid = figure.subplots(len(rows), len(layers), squeeze=False)
     for row, panels in zip(rows, grid, strict=True):
         for ax, taps in zip(panels, row.taps, strict=True):
             _draw(ax, taps, row, causal)
@@ -79,6 +84,18 @@ def layer_kernels(
     for ax in grid[-1]:
         ax.set_xlabel("lag (samples)", fontsize=LABEL, color=MUTED)
     return figure
+
+
+def _grid(rows: int, columns: int) -> tuple["Figure", NDArray[np.object_]]:
+    """A figure and its panels, (rows, columns), at places known beforehand."""
+    width = max(10.0, LEFT + RIGHT + WIDTH * columns)
+    height = TOP + BOTTOM + HEIGHT * rows
+    figure = new_figure(width, height, arranged=False)
+    figure.subplots_adjust(LEFT / width, BOTTOM / height, 1 - RIGHT / width, 1 - TOP / height)
+    across = (width - LEFT - RIGHT + GAP_X) / columns - GAP_X
+    down = (height - TOP - BOTTOM + GAP_Y) / rows - GAP_Y
+    figure.subplots_adjust(wspace=GAP_X / across, hspace=GAP_Y / down)
+    return figure, figure.subplots(rows, columns, squeeze=False)
 
 
 def _rows(layers: Sequence[Layer], kernel_lengths: Sequence[int] | None, causal: bool) -> list[Row]:
@@ -148,26 +165,41 @@ def _draw(ax: "Axes", taps: Taps | None, row: Row, causal: bool) -> None:
     colors = [row.color] if len(taps) == 1 else list(SERIES)
     used = (taps != 0).any(0)
     stems = used.sum() <= min(FEW_TAPS, len(lags)) or 2 * used.sum() < len(lags)
+    size = 2.2 if used.sum() <= FEW_TAPS else 1.1
     for i, channel in enumerate(taps):
         color = colors[i % len(colors)]
         if stems:
             ax.vlines(lags[used], 0, channel[used], color=color, lw=1)
-            ax.plot(lags[used], channel[used], ls="", marker="o", ms=2.2, color=color)
+            ax.plot(lags[used], channel[used], ls="", marker="o", ms=size, color=color)
         else:
-            ax.plot(lags, channel, color=color, lw=0.9)
+            ax.plot(*_thinned(lags, channel), color=color, lw=0.9)
+
+
+def _thinned(lags: NDArray[np.int64], taps: Taps) -> tuple[NDArray[np.int64], Taps]:
+    """A line that looks the same with at most ``MOST_POINTS`` points.
+
+    Of many taps, each bin gives its least and its largest, in order; no peak is lost.
+    """
+    if len(taps) <= MOST_POINTS:
+        return lags, taps
+    edges = np.linspace(0, len(taps), MOST_POINTS // 2 + 1).astype(int)
+    bins = [slice(first, last) for first, last in pairwise(edges)]
+    kept = [(one.start + taps[one].argmin(), one.start + taps[one].argmax()) for one in bins]
+    places = np.sort(np.array(kept).ravel())
+    return lags[places], taps[places]
 
 
 def _style(ax: "Axes", reach: int, causal: bool) -> None:
     from matplotlib.ticker import MaxNLocator
 
     dress(ax)
-    ax.tick_params(labelsize=TICK - 0.5, pad=2)
+    ax.tick_params(labelsize=TICK - 0.5, pad=1.5)
     ax.axhline(0, color=FAINT, lw=0.7, zorder=0)
     ax.spines["bottom"].set_visible(False)
     first, last = (0 if causal else -reach), reach - 1
     margin = max(0.04 * (last - first), 0.5)
     ax.set_xlim(first - margin, last + margin)
-    ax.xaxis.set_major_locator(MaxNLocator(nbins=4, integer=True))
+    ax.xaxis.set_major_locator(MaxNLocator(nbins=4 if reach < MANY else 2, integer=True))
     ax.yaxis.set_major_locator(MaxNLocator(nbins=2))
     ax.margins(y=0.12)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..errors import FileError, ShapeError
 from .stylesheet import STYLE
 from .svg import color_variables, draw
+from .tables import table_markup
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -137,7 +138,7 @@ class Page:
                     f"Page.table: every row must have {len(columns)} cells, one a column; "
                     f"got {len(row)}. Fill missing cells with None."
                 )
-        return self._add(_table(columns, rows, caption))
+        return self._add(table_markup(columns, rows, caption))
 
     def code(self, code: str, caption: str = "") -> "Page":
         """Adds a block of code or commands.
@@ -163,9 +164,6 @@ class Page:
 
         Returns:
             HTML5, without scripts and without references to anything outside.
-
-        Raises:
-            MissingExtraError: If there is a figure and matplotlib is not installed.
         """
         title, colors, sections = escape(self.title), frozenset[str](), []
         for i, section in enumerate(self._sections, 1):
@@ -217,45 +215,6 @@ def _section(section: _Section, number: int) -> tuple[str, frozenset[str]]:
     return f'<section id="s{number}">\n{heading}' + "\n".join(body) + "\n</section>\n", colors
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[object]], caption: str) -> str:
-    """Markup of a table; a column of numbers has its heading at the right too."""
-    numeric = [
-        any(_is_number(row[j]) for row in rows) and not any(isinstance(row[j], str) for row in rows)
-        for j in range(len(columns))
-    ]
-    kinds = [' class="number"' if one else "" for one in numeric]
-    head = "".join(
-        f'<th scope="col"{kind}>{escape(name)}</th>'
-        for kind, name in zip(kinds, columns, strict=True)
-    )
-    lines = [
-        "<tr>"
-        + "".join(f"<td{kind}>{_cell(value)}</td>" for kind, value in zip(kinds, row, strict=True))
-        + "</tr>\n"
-        for row in rows
-    ]
-    note = f"<caption>{escape(caption)}</caption>" if caption else ""
-    return (
-        f'<div class="wide" tabindex="0"><table>{note}<thead><tr>{head}</tr></thead>\n'
-        f"<tbody>{''.join(lines)}</tbody></table></div>"
-    )
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _cell(value: object) -> str:
-    """A value as the reader should see it."""
-    if value is None:
-        return "\N{EN DASH}"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    return escape(f"{value:.4g}" if isinstance(value, float) else str(value))
-
-
 def write_page(path: str | PathLike[str], page: Page) -> Path:
     """Writes a page, aside first and then moved into place; makes missing folders.
 
@@ -268,7 +227,6 @@ def write_page(path: str | PathLike[str], page: Page) -> Path:
 
     Raises:
         FileError: If the path is a folder, or its folder cannot be made.
-        MissingExtraError: If there is a figure and matplotlib is not installed.
 
     Example:
         >>> import tempfile

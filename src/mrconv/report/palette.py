@@ -24,7 +24,7 @@ __all__ = [
 
 INK, MUTED, FAINT = "#1d232b", "#5b6673", "#d5dae0"
 ACCENT = "#3b82c4"
-ON_LOW, ON_HIGH = "#2b3440", "#fcfdff"  # numbers on weak and on strong cells of a heat map
+ON_LOW, ON_HIGH = "#161d26", "#fdfeff"  # numbers on weak and on strong cells of a heat map
 SERIES = ("#1f6fb2", "#c8571b", "#3d8a5a", "#8a5aa8")
 LEVELS = 48  # steps of a heat map
 MOST_RESOLUTIONS = 24
@@ -67,10 +67,10 @@ def _line(anchors: Sequence[str], count: int) -> list[str]:
     return [_hex_from_lab(lab) for lab in np.stack(parts, 1)]
 
 
-HEAT = ("#f1f5f9", "#7fb2dc", "#12497f")
-HEAT_DARK = ("#1f2731", "#2f72ad", "#b5dcff")
-SCALE = ("#35b0a2", "#2f74b8", "#5b3a9c", "#a8286f")
-SCALE_DARK = ("#4fd3c0", "#5c9fe8", "#9a7cf0", "#ef6fb3")
+HEAT = ("#f1f5f9", "#78aedb", "#12497f")
+HEAT_DARK = ("#1f2731", "#2b6ba5", "#b5dcff")
+SCALE = ("#35b0a2", "#2f74b8", "#5b3a9c", "#86205a")
+SCALE_DARK = ("#4fd3c0", "#5c9fe8", "#9a7cf0", "#dd5a9f")
 
 
 def heat_colors() -> list[str]:
@@ -97,7 +97,7 @@ def resolution_colors(count: int) -> list[str]:
 def _partners() -> dict[str, str]:
     """The dark colour of every light one."""
     pairs = {INK: "#e6ebf1", MUTED: "#9aa7b5", FAINT: "#39434f", ACCENT: "#5aa2e6"}
-    pairs |= {ON_LOW: "#c9d3de", ON_HIGH: "#0d1218"}
+    pairs |= {ON_LOW: "#f4f8fc", ON_HIGH: "#0a0e13"}
     pairs |= zip(SERIES, ("#62aef0", "#f0935a", "#6cc48d", "#c39ae0"), strict=True)
     pairs |= zip(_line(HEAT, LEVELS), _line(HEAT_DARK, LEVELS), strict=True)
     for count in range(1, MOST_RESOLUTIONS + 1):

@@ -20,7 +20,8 @@ LOSSES = {"train_loss": "training", "validation_loss": "validation"}
 ACCURACY = "validation_accuracy"
 COLORS = {"train_loss": SERIES[0], "validation_loss": SERIES[1], ACCURACY: SERIES[1]}
 FEW = 25  # epochs up to which each has a marker
-CELL = 0.42  # inches
+WIDEST = 10.0  # inches of a figure
+CELL = 0.46  # height of a heat map's cell, in inches
 
 
 def learning_curves(history: Sequence[Mapping[str, float | None]]) -> "Figure":
@@ -28,8 +29,8 @@ def learning_curves(history: Sequence[Mapping[str, float | None]]) -> "Figure":
 
     Args:
         history: One mapping an epoch with the key "epoch" and any of "train_loss",
-            "validation_loss" and "validation_accuracy" (0 to 1). A value that is missing, None or
-            NaN leaves a gap; a quantity that no epoch has is not drawn.
+            "validation_loss" and "validation_accuracy" (0 to 1). Values that are missing, None or
+            NaN are passed over; a quantity that no epoch has is not drawn.
 
     Returns:
         A figure of a panel for the losses and a panel for the accuracy in percent.
@@ -54,8 +55,8 @@ def learning_curves(history: Sequence[Mapping[str, float | None]]) -> "Figure":
         )
     losses = [key for key in known if key in LOSSES]
     panels = bool(losses) + (ACCURACY in known)
-    figure = new_figure(10 if panels == 2 else 6, 3.1)
-    axes = figure.subplots(1, panels, squeeze=False)[0]
+    figure = new_figure(WIDEST if panels == 2 else 6, 3.1)
+    axes = figure.subplots(1, panels, squeeze=False, gridspec_kw={"wspace": 0.1})[0]
     if losses:
         _draw_losses(axes[0], epochs, {key: curves[key] for key in losses})
     if ACCURACY in known:
@@ -80,7 +81,7 @@ def _draw_losses(
 def _draw_accuracy(
     ax: "Axes", epochs: Sequence[float | None], accuracy: NDArray[np.float64]
 ) -> None:
-    dress(ax, "Validation samples classified rightly", "epoch", "accuracy (%)")
+    dress(ax, "Validation samples classified correctly", "epoch", "accuracy (%)")
     percent = 100 * accuracy
     _curve(ax, epochs, percent, ACCURACY, "validation")
     best = int(np.nanargmax(percent))
@@ -105,8 +106,10 @@ def _curve(
 ) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    marker = "o" if len(epochs) <= FEW else ""
-    ax.plot(epochs, values, marker=marker, ms=3.5, lw=1.6, color=COLORS[key], label=label)  # type: ignore[arg-type]
+    known = ~np.isnan(values)
+    marker = "o" if known.sum() <= FEW else ""
+    x = np.array(epochs, dtype=float)[known]
+    ax.plot(x, values[known], marker=marker, ms=3.5, lw=1.6, color=COLORS[key], label=label)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
     ax.yaxis.set_major_locator(MaxNLocator(nbins=6))
     ax.grid(axis="y", color=FAINT, lw=0.6)
@@ -169,8 +172,10 @@ def gain_norms(
 
 def _cells_axes(rows: int, columns: int) -> "Axes":
     """The panel of a new figure sized for a heat map of so many cells."""
-    width, height = 1.4 + CELL * max(columns, 7), 1.1 + CELL * rows
-    return new_figure(width, height).add_subplot()
+    cell = min(CELL, (WIDEST - 1.2) / columns)
+    square = 1.2 + cell * max(columns, 8)
+    width = min(WIDEST, 1.0 + columns) if rows < columns else square  # a few rows have wide cells
+    return new_figure(max(width, square), 1.1 + cell * rows).add_subplot()
 
 
 def _words(values: Sequence[object]) -> list[str]:
@@ -207,7 +212,7 @@ def confusion_matrix(
     Example:
         >>> figure = confusion_matrix([[9, 1], [0, 10]], ["cat", "dog"])
         >>> figure.axes[0].get_title(loc="left")
-        'True against predicted class: 19 of 20 right'
+        'True against predicted class: 19 of 20 correct'
     """
     counts = np.asarray(counts)
     size = len(labels)
@@ -219,7 +224,7 @@ def confusion_matrix(
     if ax is None:
         ax = _cells_axes(size, size)
     right, total = int(np.trace(counts)), int(counts.sum())
-    title = f"True against predicted class: {right:,} of {total:,} right"
+    title = f"True against predicted class: {right:,} of {total:,} correct"
     dress(ax, title, "predicted class", "true class")
     totals = np.maximum(counts.sum(1, keepdims=True), 1)
     numbers = [[f"{count:,}" if count else "" for count in row] for row in counts.tolist()]

@@ -32,10 +32,10 @@ h2{margin:0;font-size:1.22rem;line-height:1.3;letter-spacing:-.005em}
 section p{margin:.5rem 0 0;max-width:46rem}
 figure{margin:18px 0 0}
 .drawing{overflow-x:auto}
-.drawing svg{display:block;height:auto;max-width:100%;margin:0 auto}
+.drawing svg{display:block;height:auto;max-width:100%;overflow:visible}
 .drawing svg *{stroke-linejoin:round}
 .drawing svg text{font-family:var(--sans)!important;font-variant-numeric:tabular-nums}
-.drawing img{display:block;max-width:100%;height:auto;margin:0 auto}
+.drawing img{display:block;max-width:100%;height:auto}
 .drawing .paper{background:#fff;border-radius:8px;padding:8px}
 figcaption,caption{color:var(--muted);font-size:.88rem;line-height:1.45}
 figcaption{margin-top:10px;max-width:52rem}
@@ -44,6 +44,7 @@ table{border-collapse:collapse;font-size:.93rem;min-width:min(100%,30rem)}
 caption{caption-side:bottom;text-align:left;padding-top:10px}
 th,td{padding:7px 18px 7px 0;border-bottom:1px solid var(--line);text-align:left;
 vertical-align:top}
+th:last-child,td:last-child{padding-right:0}
 th{color:var(--muted);font-weight:600;font-size:.85rem}
 th.number,td.number{text-align:right;font-variant-numeric:tabular-nums}
 pre{margin:16px 0 0;padding:14px 16px;background:var(--code);border:1px solid var(--line);

@@ -3,6 +3,7 @@
 import base64
 import io
 import re
+from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,9 +22,9 @@ TAG = re.compile(r"<[^>]+>")
 DECIMALS = re.compile(r"(\.\d\d)\d+")
 NUMBERS = re.compile(r' (?:d|x|y)="[^"]*"')
 IDENTITY = re.compile(r' id="([^"]*)"')
-REFERENCE = re.compile(r'(url\(#|href="#)')
+REFERENCE = re.compile(r'(url\(#|href="#)([^)"]+)')
 COLOR = re.compile(r"#[0-9a-f]{6}\b")
-NOISE = re.compile(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", re.DOTALL)
+NOISE = re.compile(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->|</?a\b[^>]*>", re.DOTALL)
 FONT = re.compile(r"font-family:[^;\"]*;? ?")
 
 
@@ -58,8 +59,9 @@ def draw(figure: "Figure", alt: str, name: str) -> Drawing:
         f'<svg role="img" aria-label="{escape(alt)}" {view[0] if view else ""} '
         f'style="width:{width}px;min-width:{round(0.62 * width)}px">'
     )
-    known = set(re.findall(r'(?:url\(#|href="#)([^)"]+)', inner))
-    inner = TAG.sub(lambda tag: _tidy(tag[0], name, known), inner)
+    wanted = dict.fromkeys(old for _, old in REFERENCE.findall(inner))
+    names = {old: f"{name}-{i}" for i, old in enumerate(wanted, 1)}
+    inner = TAG.sub(lambda tag: _tidy(tag[0], names), inner)
     colors = frozenset(re.findall(r"var\(--c([0-9a-f]{6})\)", inner))
     return Drawing(root + re.sub(r"\s*\n\s*", " ", inner), frozenset(f"#{c}" for c in colors))
 
@@ -67,7 +69,7 @@ def draw(figure: "Figure", alt: str, name: str) -> Drawing:
 def _saved(figure: "Figure", form: str) -> bytes:
     import matplotlib
 
-    settings = {"svg.fonttype": "none", "svg.hashsalt": "mrconv", "path.simplify": True}
+    settings = {"svg.fonttype": "none", "svg.hashsalt": "mrconv", "svg.image_inline": True}
     buffer = io.BytesIO()
     with matplotlib.rc_context(settings):  # type: ignore[arg-type]
         if form == "svg":
@@ -86,18 +88,21 @@ def _picture(figure: "Figure", alt: str, width: int, height: int) -> str:
     )
 
 
-def _tidy(tag: str, name: str, known: set[str]) -> str:
+def _tidy(tag: str, names: Mapping[str, str]) -> str:
     """One tag with ids of its own, colours as variables, and no more digits than can be seen."""
 
     def own(found: re.Match[str]) -> str:
-        return f' id="{name}-{found[1]}"' if found[1] in known else ""
+        return f' id="{names[found[1]]}"' if found[1] in names else ""
+
+    def reference(found: re.Match[str]) -> str:
+        return found[1] + names.get(found[2], found[2])
 
     def variable(found: re.Match[str]) -> str:
         return f"var(--c{found[0][1:]})" if found[0] in DARK else found[0]
 
     tag = tag.replace("xlink:href", "href")
     tag = IDENTITY.sub(own, tag)
-    tag = REFERENCE.sub(rf"\g<1>{name}-", tag)
+    tag = REFERENCE.sub(reference, tag)
     if "base64" not in tag:
         tag = NUMBERS.sub(lambda found: DECIMALS.sub(r"\1", found[0]), tag)
         tag = COLOR.sub(variable, tag)

@@ -1,1 +1,22 @@
-"""Training: parameter groups, recipes, and the loop."""
+"""Training: parameter groups, recipes, and the loop. Lightning is imported where it is used."""
+
+from .evaluation import evaluate
+from .loop import TrainingInterrupted, TrainingResult, train
+from .optim import param_groups
+from .progress import EpochRow, Progress, SilentProgress, TextProgress
+from .recipe import Recipe, read_recipe, recipe_names
+
+__all__ = [
+    "EpochRow",
+    "Progress",
+    "Recipe",
+    "SilentProgress",
+    "TextProgress",
+    "TrainingInterrupted",
+    "TrainingResult",
+    "evaluate",
+    "param_groups",
+    "read_recipe",
+    "recipe_names",
+    "train",
+]

@@ -69,7 +69,7 @@ def constructed(value: Any) -> Any:
 
 def parameter_hints(target: Callable[..., Any]) -> dict[str, Any]:
     """Annotations of a class's constructor or of a function; Any where one cannot be resolved."""
-    function = target.__init__ if inspect.isclass(target) else target  # type: ignore[misc]
+    function = target.__init__ if inspect.isclass(target) else target
     try:
         return typing.get_type_hints(function)
     except (NameError, TypeError, AttributeError):
@@ -88,6 +88,8 @@ def describe(hint: Any) -> str:
     origin = get_origin(hint)
     if hint is None or hint is types.NoneType:
         return "nothing"
+    if hint in (Any, object):  # Any is a class in some versions of Python
+        return "any value"
     if hint in _WRITTEN:
         return _WRITTEN[hint][0]
     if origin is Literal:
@@ -100,7 +102,7 @@ def describe(hint: Any) -> str:
     if (origin or hint) in _MAPPINGS:
         return "a mapping"
     if inspect.isclass(hint):
-        return f"a {hint.__name__}"
+        return f"{'an' if hint.__name__[0] in 'AEIOU' else 'a'} {hint.__name__}"
     return "any value"
 
 
@@ -127,7 +129,7 @@ def fit(path: str, value: Any, hint: Any, nested: Nested) -> Any:
     if origin in (Union, types.UnionType):
         return _fit_union(path, value, hint, nested)
     if isinstance(value, Mapping) and "class" in value and (origin or hint) not in _MAPPINGS:
-        return nested(path, value, hint if inspect.isclass(hint) else object)
+        return nested(path, value, hint if inspect.isclass(hint) and hint is not Any else object)
     if hint in (None, types.NoneType):
         return None if value is None else _refuse(path, value, hint)
     if origin is Literal:
@@ -141,9 +143,9 @@ def fit(path: str, value: Any, hint: Any, nested: Nested) -> Any:
         return _fit_mapping(path, value, hint, nested)
     if is_dataclass(hint) and isinstance(hint, type) and isinstance(value, Mapping):
         return nested(path, value, hint)
-    if inspect.isclass(hint) and hint is not object and origin is None:
+    if inspect.isclass(hint) and hint not in (Any, object) and origin is None:
         if isinstance(value, Mapping):
-            raise Misfit(f"{path}.class: must be given; got nothing. Add it: {describe(hint)}.")
+            raise Misfit(f"{path}.class: must be given; got nothing. Name {describe(hint)}.")
         return _refuse(path, value, hint)
     if origin is Callable:  # which plain data cannot be
         return _refuse(path, value, hint)
@@ -168,7 +170,11 @@ def _fit_plain(path: str, value: Any, hint: Any) -> Any:
     if hint is torch.dtype:
         return getattr(torch, value) if value in _DTYPES else _refuse(path, value, hint)
     if hint is torch.Tensor:
-        return torch.tensor(value, dtype=torch.float32) if _numeric(value) else _refuse(path, value, hint)
+        return (
+            torch.tensor(value, dtype=torch.float32)
+            if _numeric(value)
+            else _refuse(path, value, hint)
+        )
     if hint is float and type(value) is int:
         return float(value)
     return value if type(value) is hint else _refuse(path, value, hint)
@@ -192,7 +198,9 @@ def _fit_list(path: str, value: Any, hint: Any, nested: Nested) -> Any:
     else:
         hints = [members[0] if members else Any] * len(value)
     pairs = zip(value, hints, strict=True)
-    fitted = _all_of([(f"{path}.{i}", one, wanted) for i, (one, wanted) in enumerate(pairs)], nested)
+    fitted = _all_of(
+        [(f"{path}.{i}", one, wanted) for i, (one, wanted) in enumerate(pairs)], nested
+    )
     return tuple(fitted) if is_tuple else fitted
 
 
@@ -229,9 +237,11 @@ def _refuse(path: str, value: Any, hint: Any) -> Any:
 
 def _remedy(value: Any, hint: Any) -> str:
     members = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
-    choices = [one for member in members for one in get_args(member) if get_origin(member) is Literal]
-    if choices and isinstance(value, str):
-        return nearest(value, map(str, choices))
+    choices = [
+        one for member in members for one in get_args(member) if get_origin(member) is Literal
+    ]
+    if choices and (isinstance(value, str) or len(members) == 1):
+        return nearest(str(value), map(str, choices))
     first = next((one for one in members if one in _WRITTEN), None)
     if first is not None:
         return _WRITTEN[first][1]

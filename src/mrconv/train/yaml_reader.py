@@ -70,7 +70,9 @@ def _integer(loader: _Loader, node: yaml.ScalarNode) -> int:
 
 
 def _number(loader: _Loader, node: yaml.ScalarNode) -> float:
-    return float(loader.construct_scalar(node).lower().replace(".inf", "inf").replace(".nan", "nan"))
+    return float(
+        loader.construct_scalar(node).lower().replace(".inf", "inf").replace(".nan", "nan")
+    )
 
 
 def _truth(loader: _Loader, node: yaml.ScalarNode) -> bool:

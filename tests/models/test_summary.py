@@ -1,0 +1,119 @@
+"""What a model is made of, against counting and against perturbation."""
+
+import functools
+import math
+
+import pytest
+import torch
+
+import mrconv
+from mrconv.models.summary import LayerSummary, summarize
+
+CAUSAL = {"kernel": "dense", "kernel_size": 4}
+TWO_SIDED = {"kernel": "dense", "kernel_size": 4, "causal": False}
+SHAPES = [
+    [CAUSAL, CAUSAL],
+    [TWO_SIDED, TWO_SIDED],
+    [CAUSAL, TWO_SIDED],
+    [{"name": "long_conv"}, CAUSAL],
+    [{"name": "long_conv", "causal": False}, {"kernel_size": 8, "kernel": "fourier"}],
+    [{"combine": "concat", "kernel": "dense", "kernel_size": 2}, CAUSAL],
+]
+
+
+@pytest.fixture
+def model_of(small_backbone, settle):
+    def make(mixer, features=1, length=10):
+        backbone = mrconv.SequenceBackbone(
+            features, length, channels=8, depth=2, mixer=mixer, dtype=torch.float64
+        )
+        return settle(mrconv.SequenceLabeller(backbone, 3, dtype=torch.float64))
+
+    return make
+
+
+def samples_that_matter(model, length=101, at=50):
+    """Input samples on which one output depends, by gradients in the direct mode."""
+    for module in model.modules():
+        if isinstance(module, (mrconv.MRConv, mrconv.LongConv)):
+            module.forward = functools.partial(module.forward, method="direct")
+    x = torch.randn(1, length, model.backbone.features, dtype=torch.float64, requires_grad=True)
+    (gradient,) = torch.autograd.grad(model(x)[0, at].sum(), x)
+    return gradient[0].abs().sum(-1).nonzero().flatten()
+
+
+@pytest.mark.parametrize("merged", [False, True])
+@pytest.mark.parametrize("mixer", SHAPES, ids=str)
+def test_receptive_field(model_of, mixer, merged):
+    model = mrconv.merge(model_of(mixer)) if merged else model_of(mixer)
+    summary = summarize(model)
+    matter = samples_that_matter(model)
+    assert (summary.past, summary.future) == (50 - int(matter.min()), int(matter.max()) - 50)
+    assert summary.receptive_field == int(matter.max()) - int(matter.min()) + 1
+
+
+def test_receptive_field_by_hand(model_of):
+    summary = summarize(model_of([CAUSAL, TWO_SIDED]))  # 8 taps each
+    assert (summary.past, summary.future, summary.receptive_field) == (14, 8, 23)
+    assert summary.length == 10
+
+
+def test_layers(model_of):
+    model = model_of([{"kernel": "fourier", "kernel_size": 2}, {"name": "long_conv"}])
+    first, second = summarize(model).layers
+    mixers = [block.mixer for block in model.backbone.blocks]
+    assert first == LayerSummary(
+        name="backbone.blocks.0.mixer",
+        kind="MRConv",
+        kernel="fourier",
+        resolutions=3,
+        num_taps=8,
+        causal=True,
+        # two coefficients of two numbers, gain and shift at 3 resolutions; the skip
+        parameters=8 * (3 * (4 + 2) + 1),
+        operations=first.operations,
+    )
+    assert first.parameters == sum(parameter.numel() for parameter in mixers[0].parameters())
+    assert (second.kind, second.kernel, second.resolutions) == ("LongConv", "taps", None)
+    assert (second.num_taps, second.parameters) == (10, 8 * 11)
+
+
+def test_parameters(model_of):
+    model = model_of(CAUSAL)
+    assert summarize(model).parameters == sum(p.numel() for p in model.parameters())
+
+
+@pytest.mark.parametrize(
+    ("length", "num_taps", "size"), [(100, 64, 180), (784, 512, 1296), (10, 10, 20)]
+)
+def test_operations(length, num_taps, size):
+    mixer = {"name": "long_conv"} if length == num_taps else {"kernel_size": num_taps}
+    backbone = mrconv.SequenceBackbone(1, length, channels=6, depth=3, mixer=mixer)
+    summary = summarize(mrconv.SequenceClassifier(backbone, 2))
+    fft = 2.5 * size * math.log2(size)
+    convolution = 2 * fft + 6 * size / 2  # size >= L + K - 1 of a fast length
+    assert size >= length + num_taps - 1
+    one = 6 * convolution + length * 2 * (2 * 6) * 6
+    assert [layer.operations for layer in summary.layers] == pytest.approx([one] * 3, rel=0.12)
+    assert summary.operations == pytest.approx(sum(layer.operations for layer in summary.layers))
+
+
+def test_operations_of_a_power_of_two_exactly():
+    backbone = mrconv.SequenceBackbone(1, 512, channels=4, depth=1, mixer={"name": "long_conv"})
+    operations = 4 * (2 * 2.5 * 1024 * 10 + 3 * 1024) + 512 * 2 * 8 * 4
+    assert summarize(mrconv.SequenceClassifier(backbone, 2)).operations == operations
+
+
+def test_merging_keeps_receptive_field_and_operations(model_of):
+    model = model_of([CAUSAL, TWO_SIDED])
+    before, after = summarize(model), summarize(mrconv.merge(model))
+    assert (after.past, after.future) == (before.past, before.future)
+    assert after.operations == before.operations
+    assert [layer.kernel for layer in after.layers] == ["taps", "taps"]
+
+
+def test_the_example_of_the_demo():
+    model = mrconv.SequenceClassifier(mrconv.SequenceBackbone(1, 784), 10)
+    summary = summarize(model)
+    assert summary.past == 4 * 511
+    assert summary.future == 0

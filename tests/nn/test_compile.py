@@ -1,0 +1,75 @@
+"""Layers under torch.compile at several lengths, and under torch.export."""
+
+import copy
+
+import pytest
+import torch
+
+from mrconv import LongConv, MRConv
+from mrconv.nn import MaskedBatchNorm, ResidualBlock
+from mrconv.testing import assert_close
+
+MAKERS = {
+    "LongConv": lambda: LongConv(3, 10),
+    "MRConv": lambda: MRConv(3, 8, kernel_size=4),
+    "MRConv two-sided": lambda: MRConv(
+        3, 8, kernel_size=4, kernel="sparse", combine="concat", causal=False
+    ),
+    "MaskedBatchNorm": lambda: MaskedBatchNorm(3),
+    "ResidualBlock": lambda: ResidualBlock(MRConv(3, 4, kernel_size=4, kernel="implicit"), 3),
+}
+
+
+@pytest.fixture(autouse=True)
+def fresh_compiler():
+    torch._dynamo.reset()
+    yield
+    torch._dynamo.reset()
+
+
+def step(layer, x, lengths):
+    x = x.clone().requires_grad_()
+    layer.zero_grad()
+    y = layer(x, lengths)
+    (y * torch.linspace(-1, 1, x.shape[-1])).sum().backward()
+    return [y, x.grad, *(p.grad for p in layer.parameters())]
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_trains_at_several_lengths(name):
+    plain = MAKERS[name]()
+    other = copy.deepcopy(plain)
+    compiled = torch.compile(other, fullgraph=True, backend="aot_eager")
+    for length in (9, 30, 17):
+        x, lengths = torch.randn(2, 3, length), torch.tensor([length, length // 2])
+        for got, expected in zip(step(compiled, x, lengths), step(plain, x, lengths), strict=True):
+            assert_close(got, expected, 1e-4)
+    for key, value in plain.state_dict().items():
+        torch.testing.assert_close(other.state_dict()[key], value)
+
+
+@pytest.mark.parametrize("name", ["LongConv", "MRConv"])
+def test_eval_mode_at_several_lengths(name):
+    layer = MAKERS[name]().eval()
+    compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
+    with torch.no_grad():
+        for length in (9, 30, 17, 1):
+            x = torch.randn(2, 3, length)
+            assert_close(compiled(x), layer(x))
+
+
+def test_lengths_compile_once():
+    layer = LongConv(3, 10)
+    counter = torch._dynamo.testing.CompileCounter()
+    compiled = torch.compile(layer, fullgraph=True, backend=counter)
+    for length in (20, 30, 41, 57, 64):
+        compiled(torch.randn(2, 3, length))
+    assert counter.frame_count <= 2  # once for the first length, once for all others
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_export_runs_without_the_operator(causal):
+    layer, x = LongConv(3, 10, causal=causal).eval(), torch.randn(2, 3, 25)
+    program = torch.export.export(layer, (x,))
+    assert not any("mrconv" in str(node.target) for node in program.graph.nodes)
+    assert_close(program.module()(x), layer(x))
