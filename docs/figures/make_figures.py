@@ -138,15 +138,13 @@ def box(ax: Axes, x: float, y: float, width: float, height: float, text: str, co
     ax.text(x, y, text, ha="center", va="center", fontsize=9, color=color)
 
 
-def arrow(ax: Axes, *points: tuple[float, float], head: bool = True) -> None:
-    """A path of the signal through the points."""
-    for start, end in zip(points[:-2], points[1:-1], strict=True):
-        ax.plot(*zip(start, end, strict=True), color=MUTED, lw=1.1, solid_capstyle="round")
+def arrow(
+    ax: Axes, start: tuple[float, float], end: tuple[float, float], head: bool = True
+) -> None:
+    """A piece of the signal's way."""
     style = "-|>,head_width=2.2,head_length=4" if head else "-"
-    ax.add_patch(
-        FancyArrowPatch(points[-2], points[-1], arrowstyle=style, color=MUTED, lw=1.1,
-                        shrinkA=0, shrinkB=0)
-    )  # fmt: skip
+    look = {"color": MUTED, "lw": 1.1, "shrinkA": 0, "shrinkB": 0}
+    ax.add_patch(FancyArrowPatch(start, end, arrowstyle=style, **look))
 
 
 def thumbnail(ax: Axes, x: float, y: float, width: float, taps: Tensor, color: str) -> None:

@@ -98,7 +98,6 @@ def _add_confusion(page: Page, model: SequenceClassifier, result: TrainingResult
 def _add_decisions(page: Page, model: SequenceClassifier, result: TrainingResult) -> None:
     x, y = _one_of_each(result.splits.test)
     layer = next(module for module in model.modules() if isinstance(module, MRConv))
-    lengths = [kernel.span for kernel in layer.kernels]  # type: ignore[misc, union-attr]
     predicted = [model.labels[int(guess)] for guess in model.predict(x)]
     page.section(
         "Which time scales decided",
@@ -110,7 +109,7 @@ def _add_decisions(page: Page, model: SequenceClassifier, result: TrainingResult
         _pixels(x),
         resolution_shares(model, x).numpy(),
         [model.labels[int(label)] for label in y],
-        lengths,
+        layer.spans,
         predicted=predicted,
         kind="image",
     )

@@ -1,5 +1,8 @@
 """Sections of a page that show a model: its layers, kernels and gains."""
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..models import SequenceModel
 from ..models.summary import summarize
 from ..nn import LongConv, MRConv
@@ -29,7 +32,7 @@ def add_portrait(page: Page, model: SequenceModel, channel: int = 0) -> Page:
         rows = [
             (
                 f"layer {i + 1}",
-                [layer.taps[channel].detach().float().numpy()],
+                [_taps(layer, channel)],
                 _taps(layer, channel),
             )
             for i, layer in enumerate(merged)
@@ -39,12 +42,8 @@ def add_portrait(page: Page, model: SequenceModel, channel: int = 0) -> Page:
     return page
 
 
-def _taps(layer: LongConv, channel: int):  # type: ignore[no-untyped-def]
+def _taps(layer: LongConv, channel: int) -> NDArray[np.float32]:
     return layer.taps[channel].detach().float().numpy()
-
-
-def _lengths(layer: MRConv) -> list[int]:
-    return [kernel.span for kernel in layer.kernels]  # type: ignore[misc, union-attr]
 
 
 def _add_table(page: Page, model: SequenceModel) -> None:
@@ -83,7 +82,7 @@ def _add_kernels(page: Page, layers: list[MRConv], channel: int) -> None:
         parts = [taps[channel].detach().float().numpy() for taps in layer.weighted_taps()]
         merged = layer.merged_taps()[0][channel].detach().float().numpy()
         columns.append((f"layer {i + 1}", parts, merged))
-    figure = layer_kernels(columns, _lengths(layers[0]), causal=layers[0].causal)
+    figure = layer_kernels(columns, layers[0].spans, causal=layers[0].causal)
     page.figure(figure, "kernels of every layer and resolution, and their merged sum")
 
 
@@ -96,6 +95,6 @@ def _add_gains(page: Page, layers: list[MRConv]) -> None:
     squares = [layer.gain.detach().square().sum(-1).float().tolist() for layer in layers]
     names = [str(i + 1) for i in range(len(layers))]
     page.figure(
-        gain_norms(squares, _lengths(layers[0]), names),
+        gain_norms(squares, layers[0].spans, names),
         "heat map of squared gain norms by layer and resolution",
     )

@@ -135,6 +135,12 @@ class MRConv(nn.Module):
             self.register_buffer("num_batches_tracked", batches)
 
     @property
+    def spans(self) -> list[int]:
+        """l_i of every kernel, in samples."""
+        exponents = self._combination.exponents(self.resolutions)
+        return [self.kernel_size << exponent for exponent in exponents]
+
+    @property
     def num_taps(self) -> int:
         """K = kernel_size 2^(R-1), taps of the merged kernel (a side, if two-sided)."""
         return self.kernel_size << (self.resolutions - 1)
@@ -148,7 +154,7 @@ class MRConv(nn.Module):
         """
         if kernels:
             for made in (*self.kernels, *self.future_kernels):
-                made.reset_parameters()  # type: ignore[operator]
+                made.reset_parameters()
         if self.gains == "learned":
             self.gain.fill_(self.resolutions**-0.5)
         else:

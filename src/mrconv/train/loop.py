@@ -128,7 +128,7 @@ def _begin(folder: RunFolder, recipe: Recipe) -> None:
 
 def _check_data(model: nn.Module, splits: Splits) -> None:
     for name in ("train", "validation", "test"):
-        if not len(splits[name]):  # type: ignore[literal-required]
+        if not len(splits[name]):
             raise ArgumentError(
                 f"data: every split must hold an example; got none in {name}. "
                 "Choose other settings of the data."
