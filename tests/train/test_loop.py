@@ -126,6 +126,7 @@ def test_a_training_can_be_interrupted_again_and_again(toy: Path, tmp_path: Path
         ["schedule=cosine", "warmup=0.5", "gradient_clip=0.1"],
         ["schedule=constant", "optimizer={class: torch.optim.SGD, lr: 0.1, momentum: 0.9}"],
         ["precision=64-true"],
+        ["precision=bf16-true"],
         ["precision=bf16-mixed"],
         ["data.kind=samples", "model.class=mrconv.SequenceLabeller", "data.ragged=true"],
     ],

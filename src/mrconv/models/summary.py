@@ -93,7 +93,7 @@ def _layer(name: str, layer: MRConv | LongConv, length: int) -> LayerSummary:
         name=name,
         kind=type(layer).__name__,
         kernel=str(layer.kernel) if branches else "taps",
-        resolutions=layer.resolutions if branches else None,
+        resolutions=layer.resolutions if isinstance(layer, MRConv) else None,
         num_taps=layer.num_taps,
         causal=layer.causal,
         parameters=_count(layer),

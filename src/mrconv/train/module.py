@@ -19,6 +19,8 @@ from .seeding import epoch_order, seed_epoch
 
 __all__ = ["TrainingModule"]
 
+_DTYPES = {"64-true": torch.float64, "bf16-true": torch.bfloat16, "16-true": torch.float16}
+
 
 class TrainingModule(LightningModule):
     """A model with its loss, data, optimizer and schedule.
@@ -43,6 +45,9 @@ class TrainingModule(LightningModule):
     ) -> None:
         super().__init__()
         self.model, self.loss = recipe.make_model(), recipe.make_loss()
+        if recipe.precision in _DTYPES:
+            # Lightning converts after it has loaded a checkpoint, which would round the weights
+            self.to(_DTYPES[recipe.precision])
         self.recipe, self.splits, self.progress = recipe, splits, progress
         self.metric = metric_name(splits.train.y)
         #: One row for every finished epoch, those of earlier runs included.

@@ -143,7 +143,7 @@ class TextProgress:
         filled = room * batch // max(self._batches, 1)
         if room >= 5:
             parts.insert(1, f"[{'#' * filled}{'.' * (room - filled)}]")
-        self._write(f"\r{'  '.join(parts)[:columns]}\x1b[K")
+        self._write(f"\r{'  '.join(parts)[:columns].rstrip()}\x1b[K")
         self._dirty = True
 
     def _left(self) -> str:
