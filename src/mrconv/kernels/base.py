@@ -80,6 +80,13 @@ class Kernel(nn.Module, ABC):
         """Lags that carry taps, int64 (n,), where all others are 0; None where any may be."""
         return None
 
+    def evenly_spaced(self) -> tuple[Tensor, int] | None:
+        """Values (D, n) and their spacing, where value q acts at lag q spacing and all others are 0.
+
+        None where taps do not stand so; a kernel that says it trains several times faster.
+        """
+        return None
+
     def check_rate(self, rate: int) -> None:
         """Raises unless taps can be thinned by ``rate``."""
         owner = type(self).__name__
@@ -102,17 +109,29 @@ class Kernel(nn.Module, ABC):
 
 
 class Branch(NamedTuple):
-    """Taps of one branch and what is known of their structure."""
+    """Taps of one branch: values that stand evenly, with zeros between."""
 
-    taps: Tensor
-    """Causal (D, l); two-sided (D, 2 l), column j at lag j - l."""
-    positions: Tensor | None
-    """Lags of the possibly non-zero taps, the same on both sides; None where any may be."""
+    values: Tensor
+    """Causal (D, n); two-sided (D, 2 l), column j at lag j - l."""
+    spacing: int = 1
+    """Samples from value to value: value q acts at lag q spacing. 1 where two-sided."""
+
+    @property
+    def taps(self) -> Tensor:
+        """All taps, zeros included.                          (D, n spacing)."""
+        if self.spacing == 1:
+            return self.values
+        return nn.functional.pad(self.values[..., None], (0, self.spacing - 1)).flatten(1)
+
+    def within(self, length: int) -> "Branch":
+        """The causal branch less the values that an input of ``length`` samples never meets."""
+        return Branch(self.values[:, : -(-length // self.spacing)], self.spacing)
 
 
 def branch(kernel: Kernel, future_kernel: Kernel | None = None, rate: int = 1) -> Branch:
     """The branch of one resolution: its past taps, and where given its future taps before them."""
-    past = kernel.taps(rate)
-    if future_kernel is None:
-        return Branch(past, kernel.positions())
-    return Branch(torch.cat([future_kernel.future_taps(rate).flip(-1), past], -1), None)
+    if future_kernel is not None:
+        ahead = future_kernel.future_taps(rate).flip(-1)
+        return Branch(torch.cat([ahead, kernel.taps(rate)], -1))
+    comb = kernel.evenly_spaced() if rate == 1 else None
+    return Branch(kernel.taps(rate)) if comb is None else Branch(*comb)

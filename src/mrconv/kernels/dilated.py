@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from .._checks import widened
-from .base import Kernel
+from .base import Branch, Kernel
 
 __all__ = ["DilatedKernel"]
 
@@ -48,8 +48,11 @@ class DilatedKernel(Kernel):
     def taps(self, rate: int = 1) -> Tensor:
         """The weights with 2^i - 1 zeros behind each.                 (D, span)."""
         self.check_rate(rate)
-        weight = widened(self.weight)[..., None]  # (D, l_0, 1)
-        return nn.functional.pad(weight, (0, (1 << self.resolution) - 1)).flatten(1)
+        return Branch(*self.evenly_spaced()).taps
+
+    def evenly_spaced(self) -> tuple[Tensor, int]:
+        """The weights, and the dilation 2^i."""
+        return widened(self.weight), 1 << self.resolution
 
     def positions(self) -> Tensor:
         """Lags 0, 2^i, ..., (l_0 - 1) 2^i.                                (l_0,)."""

@@ -106,7 +106,7 @@ class Concatenated:
     def branches(self, pieces: Sequence[Branch], gain: Tensor, causal: bool) -> list[Branch]:
         """The one weighted kernel."""
         laid = self.laid([piece.taps for piece in pieces], causal)
-        return [Branch((gain[..., None] * torch.stack(laid)).sum(0), None)]
+        return [Branch((gain[..., None] * torch.stack(laid)).sum(0))]
 
     def outer_gain(self, gain: Tensor, normalised: bool) -> Tensor:
         """|gain| behind a norm; 1 where nothing cancels it."""

@@ -1,0 +1,12 @@
+"""BatchNorm over the branches of one layer: statistics and the normalised sum, in training.
+
+``normalized_branches`` serves ``MRConv``. ``exact`` finds mean and variance of every branch from
+the input's autocorrelation and the samples at its end, without computing the branch outputs, and
+convolves once; ``textbook`` computes every output, and is the definition and the oracle.
+"""
+
+from .dispatch import normalized_branches
+from .moments import count_valid, masked_moments
+from .settings import BranchNorm
+
+__all__ = ["BranchNorm", "count_valid", "masked_moments", "normalized_branches"]

@@ -1,0 +1,75 @@
+"""Which form of the statistics a layer's branches go through."""
+
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from .._checks import mask_invalid
+from ..convolution import Method
+from ..kernels import Branch
+from .custom_op import exact_branches
+from .moments import count_valid
+from .plan import FEW
+from .settings import BranchNorm
+from .textbook import textbook_branches
+
+__all__ = ["normalized_branches"]
+
+
+def normalized_branches(
+    u: Tensor,
+    branches: Sequence[Branch],
+    gain: Tensor,
+    shift: Tensor,
+    norm: BranchNorm,
+    lengths: Tensor | None = None,
+    *,
+    causal: bool = True,
+    method: Method = "auto",
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Sum over branches of the normalised convolutions of one input, and their statistics.
+
+    y[t] = sum_i gain_i (z_i[t] - mean_i) / sqrt(var_i + eps) + shift_i,   z_i = taps_i * u
+
+    with mean and variance of z_i over the M valid positions of batch and time, of all processes
+    together where several train.
+
+    Args:
+        u: Input, exactly 0 behind each row's length.                (B, D, L)
+        branches: R branches.
+        gain: Weight of each branch.                                    (R, D)
+        shift: Constant of each branch.                                 (R, D)
+        norm: eps, and the form of the statistics. Two-sided branches and method "direct" go
+            through the textbook form.
+        lengths: Valid samples of each row; None: all.                    (B,)
+        causal: Whether the taps are causal or two-sided.
+        method: As in ``long_convolution``.
+
+    Returns:
+        y (B, D, L), 0 behind each row's length; the means and the population variances, both
+        (R, D) and detached.
+
+    Raises:
+        ArgumentError: If there are fewer than two valid positions.
+
+    Cost: "exact" about that of one convolution; "textbook" R convolutions and R outputs kept.
+    Source: the paper's section 3.1; the exact form is ours.
+    """
+    if norm.statistics == "textbook" or not causal or method == "direct":
+        y, mean, var = textbook_branches(
+            u, branches, gain, shift, norm, lengths, causal=causal, method=method
+        )
+    else:
+        count_valid("MRConv", u, lengths)
+        reachable = [_treatable(branch).within(u.shape[-1]) for branch in branches]
+        values = [branch.values for branch in reachable]
+        spacings = [branch.spacing for branch in reachable]
+        y, mean, var = exact_branches(u, lengths, values, spacings, gain, shift, norm.eps)
+    return mask_invalid(y, lengths), mean, var
+
+
+def _treatable(branch: Branch) -> Branch:
+    """The branch itself, or with its gaps filled where it has too many taps for a Gram matrix."""
+    if branch.spacing > 1 and branch.values.shape[-1] > FEW:
+        return Branch(branch.taps)
+    return branch

@@ -1,0 +1,46 @@
+"""Settings of the norm behind every branch."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from .._checks import check_choice
+from ..errors import ArgumentError
+
+__all__ = ["BranchNorm", "Statistics"]
+
+Statistics = Literal["exact", "textbook"]
+
+
+@dataclass(frozen=True)
+class BranchNorm:
+    """BatchNorm of every branch, with statistics over batch and time.
+
+    y = gain (z - mean) / sqrt(var + eps) + shift
+
+    Args:
+        momentum: Weight of the newest batch in the running statistics; None averages all batches.
+        eps: Added to the variance.
+        statistics: "exact" finds mean and variance without computing the branch outputs,
+            "textbook" computes every one. Both give the same numbers and gradients.
+
+    Raises:
+        ArgumentError: For a momentum outside 0..1, an eps that is not positive, or another word.
+
+    Example:
+        >>> import mrconv
+        >>> layer = mrconv.MRConv(4, 64, norm=mrconv.BranchNorm(momentum=None))
+    """
+
+    momentum: float | None = 0.1
+    eps: float = 1e-5
+    statistics: Statistics = "exact"
+
+    def __post_init__(self) -> None:
+        check_choice("BranchNorm", "statistics", self.statistics, get_args(Statistics))
+        if self.momentum is not None and not 0 <= self.momentum <= 1:
+            raise ArgumentError(
+                f"BranchNorm: momentum must be None or between 0 and 1; got {self.momentum}. "
+                "Use 0.1, or None for the average over all batches."
+            )
+        if not self.eps > 0:
+            raise ArgumentError(f"BranchNorm: eps must be positive; got {self.eps}. Use 1e-5.")
