@@ -56,7 +56,7 @@ types: $(DEV)  ## check the type annotations with mypy
 
 docs: $(DOCS)  ## build the documentation into site/
 	@echo "docs: mkdocs build --strict, into site/"
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir site
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir site
 	@echo "docs: open site/index.html"
 
 bench: $(CORE)  ## run the speed comparisons

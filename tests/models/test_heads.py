@@ -27,7 +27,9 @@ def pooled(pooling, h, lengths):
     """(B, D) from features (B, L, D), one row at a time; 0 for an empty row."""
     ends = [h.shape[1]] * len(h) if lengths is None else lengths.tolist()
     zero = torch.zeros(h.shape[-1], dtype=F64)
-    return torch.stack([POOLED[pooling](row[:n]) if n else zero for row, n in zip(h, ends)])
+    return torch.stack(
+        [POOLED[pooling](row[:n]) if n else zero for row, n in zip(h, ends, strict=True)]
+    )
 
 
 def linear(layer, x):

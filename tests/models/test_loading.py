@@ -346,7 +346,9 @@ def test_hub_download_asks_for_two_files_only(monkeypatch, folder):
     assert asked == [("somebody/model", ["model.safetensors", "config.json"])]
 
 
-@pytest.mark.parametrize("name", ["model", "a/b/c", "../model", "./model", "/somewhere/else", "a b/c", ""])
+@pytest.mark.parametrize(
+    "name", ["model", "a/b/c", "../model", "./model", "/somewhere/else", "a b/c", ""]
+)
 def test_other_names_never_reach_the_hub(monkeypatch, tmp_path, name):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda *_, **__: pytest.fail("asked"))

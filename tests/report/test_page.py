@@ -61,7 +61,7 @@ class Unpaintable(Figure):
 
 @pytest.fixture(scope="module")
 def full():
-    """A page with every figure and every part."""
+    """Markup of a page with every figure and every part."""
     rng = np.random.default_rng(0)
     parts = [rng.normal(size=4 * 2**i) for i in range(3)]
     history = [{"epoch": i, "train_loss": 1 / i, "validation_accuracy": 0.5} for i in (1, 2)]
@@ -81,6 +81,7 @@ def full():
         )
         .table(["form", "ms"], [["merged", 1.5]])
         .code("mrconv demo")
+        .html()
     )
 
 
@@ -98,11 +99,10 @@ def test_every_string_is_escaped():
 
 
 def test_nothing_outside_is_referred_to(full):
-    markup = full.html()
-    outline = Outline(markup)
-    assert "http://" not in markup
-    assert "https://" not in markup
-    assert "@import" not in markup
+    outline = Outline(full)
+    assert "http://" not in full
+    assert "https://" not in full
+    assert "@import" not in full
     for name in ("src", "href", "xlink:href", "data", "action", "srcset"):
         assert all(value.startswith(("data:", "#")) for value in outline.values(name))
     assert not {"script", "iframe", "object", "embed", "form"} & set(outline.tags)
@@ -111,29 +111,28 @@ def test_nothing_outside_is_referred_to(full):
 
 
 def test_ids_are_unique_and_found(full):
-    outline = Outline(full.html())
+    outline = Outline(full)
     names = outline.values("id")
     assert len(names) == len(set(names))
     wanted = {value[1:] for value in outline.values("href") if value.startswith("#")}
-    clips = set(re.findall(r"url\(#([^)]+)\)", full.html()))
+    clips = set(re.findall(r"url\(#([^)]+)\)", full))
     assert clips
     assert wanted | clips <= set(names)
 
 
 def test_figures_stand_in_the_page_as_text_and_shapes(full):
-    outline = Outline(full.html())
+    outline = Outline(full)
     names = ["curves that fall", "kernels", "gains", "confusion", "who"]
     assert outline.tags.count("svg") == 5
     assert [label for label in outline.values("aria-label") if label != "Sections"] == names
     for words in ("best 50.0 %", "kernel length (samples)", "predicted class", "merged"):
         assert words in outline.shown
-    assert len(full.html()) < 300_000
+    assert len(full) < 300_000
 
 
 def test_html5_frame(full):
-    markup = full.html()
-    assert markup.startswith('<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">')
-    outline = Outline(markup)
+    assert full.startswith('<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">')
+    outline = Outline(full)
     for tag in ("title", "h1", "main", "footer", "nav"):
         assert outline.tags.count(tag) == 1
     assert outline.tags.count("h2") == outline.tags.count("section") == 3
@@ -141,11 +140,10 @@ def test_html5_frame(full):
 
 
 def test_colors_of_figures_have_a_light_and_a_dark_value(full):
-    markup = full.html()
-    used = set(re.findall(r"var\(--c([0-9a-f]{6})\)", markup))
+    used = set(re.findall(r"var\(--c([0-9a-f]{6})\)", full))
     assert used
     for color in used:
-        light, dark = re.findall(rf"--c{color}:(#[0-9a-f]{{6}})", markup)
+        light, dark = re.findall(rf"--c{color}:(#[0-9a-f]{{6}})", full)
         assert light == f"#{color}"
         assert dark != light
 

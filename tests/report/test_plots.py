@@ -151,3 +151,21 @@ def test_importing_and_drawing_leave_global_state_alone():
         "assert 'matplotlib.pyplot' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_heat_maps_draw_into_a_figure_within_a_figure():
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    ax = figure.subfigures(1, 2)[0].subplots()
+    assert gain_norms([[1, 3]], [4, 8], ax=ax) is figure
+
+
+def test_a_removed_panel_is_refused():
+    from matplotlib.figure import Figure
+
+    ax = Figure().subplots()
+    ax.remove()
+    sentence = "report: ax must belong to a figure; got one that was removed. Pass ax=None."
+    with pytest.raises(ArgumentError, match=re.escape(sentence)):
+        gain_norms([[1, 3]], [4, 8], ax=ax)

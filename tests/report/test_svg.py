@@ -60,7 +60,7 @@ def test_links_of_a_figure_are_left_out():
 def test_a_figure_of_very_many_points_becomes_a_picture():
     figure = Figure((4, 3))
     rng = np.random.default_rng(0)
-    figure.add_subplot().scatter(*rng.random((2, 20_000)), c=rng.random(20_000))
+    figure.add_subplot().scatter(*rng.random((2, 7_000)), c=rng.random(7_000))
     drawing = draw(figure, 'so "many"', "f1")
     assert drawing.markup.startswith('<img class="paper" alt="so &quot;many&quot;" width="400"')
     data = re.search(r'src="data:image/png;base64,([^"]+)"', drawing.markup)[1]

@@ -155,9 +155,7 @@ def test_values_are_trained_by_error(toy: Path, tmp_path: Path) -> None:
 
 def test_an_earlier_training_is_not_replaced_by_accident(says, toy: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    remedy = (
-        "Add --resume to go on with it, --overwrite to replace it, or --out for another."
-    )
+    remedy = "Add --resume to go on with it, --overwrite to replace it, or --out for another."
     with pytest.raises(TrainingInterrupted):
         train(recipe(toy), out, progress=Interrupt(1, 1))
     with says(
@@ -191,7 +189,7 @@ def test_checkpoints_that_cannot_be_used_are_named(says, toy: Path, tmp_path: Pa
         train(trusted, out, progress=Interrupt(2, 1))
     with says(
         FileError,
-        f"resume: {path} must be of the same recipe; got one whose settings differ. "
+        f"resume: {path} must be of the same recipe; got seed=0 there and seed=1 here. "
         f"Resume with {out / 'recipe.yaml'}, or train with --overwrite.",
     ):
         train(recipe(toy, "seed=1"), out, resume=True)
@@ -225,6 +223,25 @@ def test_checkpoints_hold_no_code_and_none_is_run(toy: Path, tmp_path: Path) -> 
         train(recipe(toy), out, resume=True)
 
 
+def test_curves_for_tensorboard_carry_the_epochs(
+    toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lightning.pytorch import loggers
+
+    logged = []
+
+    class Curves(loggers.CSVLogger):
+        def log_metrics(self, metrics: dict, step: int | None = None) -> None:
+            logged.append((step, sorted(metrics)))
+
+    monkeypatch.setattr(loggers, "TensorBoardLogger", Curves)
+    with pytest.raises(TrainingInterrupted):
+        train(recipe(toy), tmp_path / "run", tensorboard=True, progress=Interrupt(2, 1))
+    train(recipe(toy), tmp_path / "run", tensorboard=True, resume=True)
+    names = ["learning_rate", "train_loss", "validation_accuracy", "validation_loss"]
+    assert logged == [(1, names), (2, names), (3, names)]
+
+
 def test_a_loss_that_is_no_longer_finite_stops_the_training(
     says, toy: Path, tmp_path: Path
 ) -> None:
@@ -240,6 +257,20 @@ def test_classes_must_be_the_labels_of_the_data(says, toy: Path, tmp_path: Path)
     ):
         train(recipe(toy, "model.classes=3"), tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_model_that_could_not_be_saved_is_refused_before_it_is_trained(
+    says, toy: Path, tmp_path: Path
+) -> None:
+    own = "class Own(__import__('mrconv').SequenceClassifier): pass"
+    with (toy.parent / "toy_data.py").open("a") as file:
+        file.write(own)
+    with says(
+        ArgumentError,
+        "model.class: must be one of SequenceClassifier, SequenceRegressor, SequenceLabeller, "
+        "Forecaster, which can be saved; got Own. Train other modules with your own loop.",
+    ):
+        train(recipe(toy, "model.class=toy_data.Own"), tmp_path / "run")
 
 
 @pytest.mark.parametrize("package", ["lightning", "tensorboard"])

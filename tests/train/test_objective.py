@@ -84,7 +84,5 @@ def test_evaluation_does_not_depend_on_the_batch_size() -> None:
 
 
 def test_evaluation_of_nothing_is_refused(says) -> None:
-    with says(
-        ArgumentError, "evaluate: examples must not be empty; got 0. Use another split."
-    ):
+    with says(ArgumentError, "evaluate: examples must not be empty; got 0. Use another split."):
         evaluate(Fixed(torch.zeros(1, 2)), Examples(rows(0), torch.arange(0)), nn.MSELoss())

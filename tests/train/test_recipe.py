@@ -230,7 +230,9 @@ def test_nothing_is_constructed_before_the_report_is_clean(
     constructed = []
     monkeypatch.setattr(torch.nn.Module, "__init__", lambda self: constructed.append(self))
     monkeypatch.setattr(torch.optim.Optimizer, "__init__", lambda *args: constructed.append(args))
-    source = (toy.parent / "toy_data.py").read_text() + "\nToy.__new__ = lambda *args, **settings: 1 / 0\n"
+    source = (
+        toy.parent / "toy_data.py"
+    ).read_text() + "\nToy.__new__ = lambda *args, **settings: 1 / 0\n"
     (toy.parent / "toy_data.py").write_text(source)
     with pytest.raises(RecipeError, match="schedule: must be"):
         read_recipe(toy, ["schedule=never"], allow=["toy_data"])
@@ -285,7 +287,8 @@ def test_files_that_are_no_recipes(says, tmp_path: Path) -> None:
         read_recipe("mnits")
     with says(
         FileError,
-        f"recipe: {tmp_path} must be a text file; got Is a directory. Pass the path of a YAML file.",
+        f"recipe: {tmp_path} must be a text file; got Is a directory. "
+        "Pass the path of a YAML file.",
     ):
         read_recipe(tmp_path)
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
@@ -302,7 +305,6 @@ def test_a_missing_extra_names_the_pip_line(says, monkeypatch: pytest.MonkeyPatc
     monkeypatch.delitem(sys.modules, "mrconv.train.yaml_reader", raising=False)
     with says(
         MissingExtraError,
-        "recipe: the package yaml must be installed; got none. "
-        'Run: pip install "mrconv[train]"',
+        'recipe: the package yaml must be installed; got none. Run: pip install "mrconv[train]"',
     ):
         read_recipe("mnist")

@@ -21,10 +21,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="change of the recipe, such as epochs=2 or model.backbone.depth=6",
     )
     parser.add_argument("--out", metavar="DIR", help="folder for results (default runs/NAME)")
-    parser.add_argument(
+    earlier = parser.add_mutually_exclusive_group()
+    earlier.add_argument(
         "--resume", action="store_true", help="go on from the last checkpoint in the folder"
     )
-    parser.add_argument(
+    earlier.add_argument(
         "--overwrite", action="store_true", help="replace an earlier training in the folder"
     )
     parser.add_argument(
@@ -75,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         print(_interruption(stop, recipe, command), file=sys.stderr)
         return 130
     if result.is_main:
-        print(_summary(result))
+        print(_summary(result, args.allow))
     return 0
 
 
@@ -103,12 +104,13 @@ def _interruption(stop: "TrainingInterrupted", recipe: "Recipe", command: str) -
     return f"interrupted {where}: the checkpoint {kept} is kept. Go on with: {command} --resume"
 
 
-def _summary(result: "TrainingResult") -> str:
+def _summary(result: "TrainingResult", allow: list[str]) -> str:
     from ..train.progress import clock
 
     metrics, folder = result.metrics, result.folder
     metric = "accuracy" if "test_accuracy" in metrics else "error"
     count = len(result.splits.test)
+    allowed = "".join(f" --allow {module}" for module in allow)
     lines = [
         f"test {metric} {metrics[f'test_{metric}']:.4f} on {count} examples, "
         f"validation {metric} {metrics[f'validation_{metric}']:.4f}, "
@@ -116,7 +118,7 @@ def _summary(result: "TrainingResult") -> str:
         f"model: {folder.model}",
         f"numbers: {folder.metrics}, {folder.table}",
         "next:",
-        f"  mrconv evaluate {folder.model}",
+        f"  mrconv evaluate {folder.model}{allowed}",
         f"  mrconv merge {folder.model} --out {folder.path / 'merged'}",
         f"  mrconv verify {folder.model}",
     ]

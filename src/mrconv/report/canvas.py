@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import MissingExtraError
+from ..errors import ArgumentError, MissingExtraError
 from .palette import FAINT, INK, MUTED, ON_HIGH, ON_LOW, heat_colors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["LABEL", "TICK", "TITLE", "dress", "headline", "heat_map", "new_figure"]
+__all__ = ["LABEL", "TICK", "TITLE", "dress", "headline", "heat_map", "new_figure", "whole_figure"]
 
 TITLE, LABEL, TICK = 10.0, 8.5, 7.5  # font sizes, in points
 AIR = 0.07  # around every panel, in inches
 GAP = 0.05  # between the cells of a heat map, as a part of a cell
 LETTER = 0.07  # width of one, in inches
 MOST_NUMBERS = 30  # rows or columns of a heat map above which numbers would not be readable
-STRONG = 0.65  # from here a cell's number is read better in the other colour
+STRONG = 0.6  # from here a cell's number is read better in the other colour
 
 
 def new_figure(width: float, height: float, *, arranged: bool = True) -> "Figure":
@@ -51,6 +51,16 @@ def new_figure(width: float, height: float, *, arranged: bool = True) -> "Figure
     layout = ConstrainedLayoutEngine(w_pad=AIR, h_pad=AIR) if arranged else "none"
     figure: Figure = figures.Figure(figsize=(width, height), layout=layout, facecolor="none")
     return figure
+
+
+def whole_figure(ax: "Axes") -> "Figure":
+    """The figure that a panel is part of, also through figures within it."""
+    part = ax.figure
+    if part is None:
+        raise ArgumentError(
+            "report: ax must belong to a figure; got one that was removed. Pass ax=None."
+        )
+    return part.figure
 
 
 def headline(figure: "Figure", title: str) -> None:
@@ -124,7 +134,7 @@ def heat_map(
     ax.set(xlim=(-0.5, width - 0.5), ylim=(height - 0.5, -0.5))
     ax.set_xticks(range(width), columns, parse_math=False)
     ax.set_yticks(range(height), rows, parse_math=False)
-    room = float(ax.get_figure(root=True).get_figwidth()) / width  # type: ignore[union-attr]
+    room = float(whole_figure(ax).get_figwidth()) / width
     wide = max(len(name) for name in columns) * LETTER > room
     ax.tick_params(axis="x", rotation=90 if wide else 0)
     ax.tick_params(length=0)

@@ -1,6 +1,6 @@
 """The colours of the figures, each with the one that takes its place on a dark page.
 
-Ramps are straight lines in Oklab, hence perceptually uniform: equal steps look equal.
+Ramps take steps of equal length in Oklab, hence are perceptually uniform: equal steps look equal.
 """
 
 from collections.abc import Sequence
@@ -60,10 +60,12 @@ def _hex_from_lab(lab: ArrayLike) -> str:
 
 
 def _line(anchors: Sequence[str], count: int) -> list[str]:
-    """``count`` colours at equal steps along straight lines between the anchors in Oklab."""
+    """``count`` colours at equal distances along straight lines between the anchors in Oklab."""
     labs = np.stack([_lab_from_hex(color) for color in anchors])
-    at = np.linspace(0, len(anchors) - 1, count)
-    parts = [np.interp(at, np.arange(len(anchors)), labs[:, axis]) for axis in range(3)]
+    steps = np.linalg.norm(np.diff(labs, axis=0), axis=1)
+    places = np.concatenate([[0], np.cumsum(steps)])
+    at = np.linspace(0, places[-1], count)
+    parts = [np.interp(at, places, labs[:, axis]) for axis in range(3)]
     return [_hex_from_lab(lab) for lab in np.stack(parts, 1)]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ArgumentError, ShapeError
-from .canvas import LABEL, dress, heat_map, new_figure
+from .canvas import LABEL, dress, heat_map, new_figure, whole_figure
 from .palette import FAINT, INK, SERIES
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def gain_norms(
 
     Raises:
         ShapeError: If the sizes do not fit each other.
-        ArgumentError: If a square is negative or not a number.
+        ArgumentError: If a square is negative or not a number, or ax is in no figure.
         MissingExtraError: If matplotlib is not installed.
 
     Source: Cunningham et al. 2024, figure 3b.
@@ -163,11 +163,12 @@ def gain_norms(
     shares = np.divide(squares, totals, out=np.zeros_like(squares), where=totals > 0)
     if ax is None:
         ax = _cells_axes(depth, len(kernel_lengths))
+    figure = whole_figure(ax)
     dress(ax, "Weight of each time scale, by layer", "kernel length (samples)", "layer")
     numbers = [[f"{share:.2f}" for share in row] for row in shares]
     # colours span the values found, so that small differences between layers show
     heat_map(ax, shares / max(shares.max(), 1e-12), numbers, names, _words(kernel_lengths))
-    return _figure_of(ax)
+    return figure
 
 
 def _cells_axes(rows: int, columns: int) -> "Axes":
@@ -181,15 +182,6 @@ def _cells_axes(rows: int, columns: int) -> "Axes":
 def _words(values: Sequence[object]) -> list[str]:
     """Labels of an axis; whole numbers with thousands apart."""
     return [f"{one:,}" if isinstance(one, int) else str(one) for one in values]
-
-
-def _figure_of(ax: "Axes") -> "Figure":
-    figure = ax.get_figure(root=True)
-    if figure is None:
-        raise ArgumentError(
-            "report: ax must belong to a figure; got one that was removed. Pass ax=None."
-        )
-    return figure
 
 
 def confusion_matrix(
@@ -207,6 +199,7 @@ def confusion_matrix(
 
     Raises:
         ShapeError: If counts is not (classes, classes).
+        ArgumentError: If ax is in no figure.
         MissingExtraError: If matplotlib is not installed.
 
     Example:
@@ -223,6 +216,7 @@ def confusion_matrix(
         )
     if ax is None:
         ax = _cells_axes(size, size)
+    figure = whole_figure(ax)
     right, total = int(np.trace(counts)), int(counts.sum())
     title = f"True against predicted class: {right:,} of {total:,} correct"
     dress(ax, title, "predicted class", "true class")
@@ -230,4 +224,4 @@ def confusion_matrix(
     numbers = [[f"{count:,}" if count else "" for count in row] for row in counts.tolist()]
     # the root lets a few mistakes in a class of many show
     heat_map(ax, np.sqrt(counts / totals), numbers, list(labels), list(labels))
-    return _figure_of(ax)
+    return figure

@@ -1,6 +1,8 @@
 """Checkpoints of a training: written aside and moved into place, loaded with weights only."""
 
 import dataclasses
+import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -79,7 +81,26 @@ def read_checkpoint(path: Path, recipe: Recipe) -> Checkpoint:
         )
     if of_recipe != recipe.identity():
         raise FileError(
-            f"resume: {path} must be of the same recipe; got one whose settings differ. "
+            f"resume: {path} must be of the same recipe; got {_difference(of_recipe, recipe)}. "
             f"Resume with {path.parent.parent / 'recipe.yaml'}, or train with --overwrite."
         )
     return Checkpoint(path, rows, weights)
+
+
+def _difference(of_checkpoint: str, recipe: Recipe) -> str:
+    """The first setting in which two recipes differ."""
+    before = dict(_flat(json.loads(of_checkpoint)))
+    now = dict(_flat(json.loads(recipe.identity())))
+    for key in sorted(before.keys() | now.keys()):
+        if before.get(key) != now.get(key):
+            return f"{key}={before.get(key)} there and {key}={now.get(key)} here"
+    return "other settings there"
+
+
+def _flat(values: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(values, (dict, list)) and values:
+        items = values.items() if isinstance(values, dict) else enumerate(values)
+        for key, value in items:
+            yield from _flat(value, f"{path}.{key}" if path else str(key))
+    else:
+        yield path, values

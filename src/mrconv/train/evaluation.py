@@ -48,8 +48,7 @@ def evaluate(
     try:
         for x, y, lengths in Batches(examples, batch_size):
             x, y = x.to(parameter.device), y.to(parameter.device)
-            if x.is_floating_point():
-                x = x.to(parameter.dtype)
+            x, y = (one.to(parameter.dtype) if one.is_floating_point() else one for one in (x, y))
             if lengths is not None:
                 lengths = lengths.to(parameter.device)
             sums += score(model, loss, (x, y, lengths)).sums

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from .._version import __version__
 from ..data import Splits
 from ..data.writing import write_text
 from ..errors import ArgumentError, MissingExtraError
+from ..models.base import SequenceModel
+from ..models.saving import MODELS, configuration
 from .checkpoints import Checkpoint, read_checkpoint
 from .evaluation import evaluate
 from .extras import needs_extra
@@ -45,7 +46,7 @@ class TrainingInterrupted(KeyboardInterrupt):
 class TrainingResult:
     """What a finished training gives."""
 
-    model: nn.Module
+    model: SequenceModel
     """In eval mode, on the CPU, with the weights of the last epoch."""
     splits: Splits
     """The data it was trained on."""
@@ -107,6 +108,8 @@ def train(
     splits = recipe.load_data()
     rows = checkpoint.rows if checkpoint else []
     module = TrainingModule(recipe, splits, progress or SilentProgress(), rows)
+    if checkpoint is not None:
+        module.kept = (checkpoint.path, len(rows))
     _check_data(module.model, splits)
     loggers = _loggers(folder) if tensorboard else []
     try:
@@ -126,15 +129,22 @@ def _begin(folder: RunFolder, recipe: Recipe) -> None:
     write_text(folder.recipe, recipe.text())
 
 
-def _check_data(model: nn.Module, splits: Splits) -> None:
+def _check_data(model: SequenceModel, splits: Splits) -> None:
+    """Raises on what would otherwise be found behind the training only."""
+    if MODELS.get(type(model).__name__) is not type(model):
+        raise ArgumentError(
+            f"model.class: must be one of {', '.join(MODELS)}, which can be saved; "
+            f"got {type(model).__name__}. Train other modules with your own loop."
+        )
+    configuration(model)  # raises where a setting cannot be saved
     for name in ("train", "validation", "test"):
         if not len(splits[name]):
             raise ArgumentError(
                 f"data: every split must hold an example; got none in {name}. "
                 "Choose other settings of the data."
             )
-    classes = getattr(model, "classes", None)
-    if splits.labels and isinstance(classes, int) and classes != len(splits.labels):
+    classes = getattr(model, "classes", len(splits.labels))
+    if splits.labels and classes != len(splits.labels):
         raise ArgumentError(
             f"model.classes: must be the number of labels of the data, {len(splits.labels)}; "
             f"got {classes}. Set model.classes={len(splits.labels)}."
@@ -186,12 +196,11 @@ def _fit(
             module.progress = SilentProgress()
         elif checkpoint is None:
             _begin(folder, recipe)
-        if checkpoint is not None:
-            module.kept = (checkpoint.path, len(module.rows))
         try:
             _run(trainer, module, checkpoint)
         finally:
-            folder.partial.unlink(missing_ok=True)
+            if trainer.is_global_zero:
+                folder.partial.unlink(missing_ok=True)
 
 
 def _run(trainer: Any, module: "TrainingModule", checkpoint: Checkpoint | None) -> None:
@@ -234,11 +243,11 @@ def _finish(module: "TrainingModule", folder: RunFolder, command: str) -> Traini
         "versions": _versions(),
         "command": command,
     }
-    model.contract, model.labels = splits.contract, splits.labels  # type: ignore[assignment]
-    model.metrics = measured  # type: ignore[assignment]
+    model.contract, model.labels = splits.contract, splits.labels
+    model.metrics = measured
     is_main = module.global_rank == 0
     if is_main:
-        model.save_pretrained(folder.model)  # type: ignore[operator]
+        model.save_pretrained(folder.model)
         folder.write_metrics(metrics)
     return TrainingResult(model, splits, rows, metrics, folder, is_main)
 

@@ -18,6 +18,7 @@ from torch.optim import Optimizer
 from .._checks import nearest
 from ..data import Splits
 from ..errors import FileError, MrconvError, RecipeError
+from ..models.base import SequenceModel
 from .extras import needs_extra
 from .optim import param_groups
 from .recipe_check import Precision, Schedule, check_recipe
@@ -70,7 +71,7 @@ class Recipe:
         """Reads the data set."""
         return _construct("data", self.data).load()
 
-    def make_model(self) -> nn.Module:
+    def make_model(self) -> SequenceModel:
         """A fresh model, its parameters drawn from the seed."""
         with torch.random.fork_rng():
             torch.manual_seed(self.seed)

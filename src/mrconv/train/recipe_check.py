@@ -16,6 +16,7 @@ from .._checks import nearest
 from ..data import DataSource
 from ..errors import RecipeError
 from ..models.backbone import SequenceBackbone
+from ..models.base import SequenceModel
 from ..models.mixers import MIXERS
 from .recipe_names import check_name, class_names, find_class
 from .recipe_types import Call, Misfit, describe, fit, parameter_hints
@@ -35,7 +36,7 @@ class Layout:
     epochs: int
     batch_size: int
     data: DataSource
-    model: nn.Module
+    model: SequenceModel
     loss: nn.Module
     optimizer: Optimizer
     seed: int = 0

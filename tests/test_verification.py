@@ -1,0 +1,296 @@
+"""Proof that forms agree, and that it fails where they do not."""
+
+import copy
+import re
+
+import pytest
+import torch
+
+import mrconv
+from mrconv.errors import ArgumentError, MergeError
+from mrconv.nn import MaskedBatchNorm
+from mrconv.testing import settled
+from mrconv.verification import Proof, Row
+
+F64 = torch.float64
+MIXER = {"kernel": "dense", "kernel_size": 4}
+PLACES = ["backbone.blocks.0.mixer", "backbone.blocks.1.mixer", "features", "output"]
+
+
+@torch.no_grad()
+def model_of(head=mrconv.SequenceClassifier, dtype=F64, mixer=MIXER, **settings):
+    backbone = mrconv.SequenceBackbone(
+        2, 32, channels=8, depth=2, mixer=mixer, dtype=dtype, **settings
+    )
+    model = head(backbone, 3, dtype=dtype)
+    for module in model.modules():
+        if isinstance(module, mrconv.MRConv):
+            settled(module)
+        elif isinstance(module, MaskedBatchNorm):
+            module.running_var.uniform_(0.5, 2)
+    return model.eval()
+
+
+@torch.no_grad()
+def with_one_tap_changed(model, by=1e-3, block=1, channel=2, lag=5):
+    """A copy whose layer of one block has one other tap."""
+    model = copy.deepcopy(model)
+    model.backbone.blocks[block].mixer.taps[channel, lag] += by
+    return model
+
+
+# forms that agree
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, F64, torch.bfloat16])
+@pytest.mark.parametrize("causal", [True, False])
+def test_a_model_and_its_merge(dtype, causal):
+    proof = mrconv.verify(model_of(dtype=dtype, mixer={**MIXER, "causal": causal}))
+    assert proof.holds
+    assert [row.place for row in proof.rows] == PLACES
+    assert {row.forms for row in proof.rows} == {("branches", "merged")}
+    bound = {torch.float32: 1e-5, F64: 1e-10, torch.bfloat16: 2e-2}[dtype]
+    assert [row.bound for row in proof.rows] == [bound, bound, 10 * bound, 10 * bound]
+    for row in proof.rows:
+        assert 0 <= row.mean <= row.largest <= row.bound
+        # the scores of a classifier have no time axis
+        assert (row.sample is None) == (row.place == "output")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"mixer": {"kernel": "fourier", "kernel_size": 4, "combine": "concat"}},
+        {"mixer": {**MIXER, "norm": "constant"}},
+        {"mixer": {**MIXER, "norm": "none"}},
+        {"mixer": {**MIXER, "norm": mrconv.BranchNorm(statistics="textbook")}},
+        {"mixer": [{"name": "long_conv"}, MIXER]},
+        {"tokens": True},
+        {"pre_norm": True, "norm": "layer"},
+    ],
+    ids=str,
+)
+def test_every_setting(settings):
+    proof = mrconv.verify(model_of(mrconv.SequenceLabeller, **settings))
+    assert proof.holds
+    assert [row.place for row in proof.rows] == PLACES
+    assert all(row.sample is not None for row in proof.rows)
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_a_layer_alone(causal):
+    layer = settled(mrconv.MRConv(4, 32, kernel_size=4, causal=causal, dtype=F64))
+    proof = mrconv.verify(layer)
+    assert proof.holds
+    assert [row.place for row in proof.rows] == ["layer"]
+
+
+def test_a_backbone_alone():
+    proof = mrconv.verify(model_of().backbone)
+    assert [row.place for row in proof.rows] == ["blocks.0.mixer", "blocks.1.mixer", "output"]
+    assert proof.holds
+
+
+def test_every_form_against_every_other():
+    model = model_of()
+    merged, again = mrconv.merge(model), mrconv.merge(model)
+    proof = mrconv.verify(model, merged, again)
+    assert proof.holds
+    assert len(proof.rows) == 3 * len(PLACES)
+    assert list(dict.fromkeys(row.forms for row in proof.rows)) == [
+        ("branches", "merged"),
+        ("branches", "merged 2"),
+        ("merged", "merged 2"),
+    ]
+    same = [row for row in proof.rows if row.forms == ("merged", "merged 2")]
+    assert all(row.largest == 0 for row in same)
+
+
+@pytest.mark.parametrize("filling", [0.0, float("nan")])
+def test_ragged_inputs(filling):
+    x, lengths = torch.randn(3, 40, 2, dtype=F64), torch.tensor([40, 7, 1])
+    x[torch.arange(40) >= lengths[:, None]] = filling
+    proof = mrconv.verify(model_of(), inputs=(x, lengths))
+    assert proof.holds
+    layer = settled(mrconv.MRConv(2, 32, kernel_size=4, dtype=F64))
+    assert mrconv.verify(layer, inputs=(x.transpose(1, 2), lengths)).holds
+
+
+def test_empty_inputs_hold():
+    proof = mrconv.verify(model_of(mrconv.SequenceLabeller), inputs=torch.zeros(2, 0, 2, dtype=F64))
+    assert proof.holds
+    assert {row.largest for row in proof.rows} == {0.0}
+
+
+def test_nothing_is_changed_and_random_numbers_stay():
+    model = model_of()
+    before, state = copy.deepcopy(model.state_dict()), torch.get_rng_state()
+    proof = mrconv.verify(model)
+    assert torch.equal(torch.get_rng_state(), state)
+    for name, tensor in model.state_dict().items():
+        assert torch.equal(tensor, before[name])
+    assert not any(module._forward_hooks for module in model.modules())
+    assert all(layer.norm == mrconv.BranchNorm() for layer in mixers(model))
+    assert mrconv.verify(model) == proof
+
+
+def mixers(model):
+    return [block.mixer for block in model.backbone.blocks]
+
+
+# forms that differ
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, F64])
+@pytest.mark.parametrize("block", [0, 1])
+def test_one_tap_changed_does_not_hold(dtype, block):
+    model = model_of(dtype=dtype)
+    spoilt = with_one_tap_changed(mrconv.merge(model), block=block)
+    proof = mrconv.verify(model, spoilt)
+    assert not proof.holds
+    failing = [row.place for row in proof.rows if not row.holds]
+    assert f"backbone.blocks.{block}.mixer" in failing
+    assert f"backbone.blocks.{1 - block}.mixer" not in failing  # it names the layer
+
+
+@pytest.mark.parametrize(("lag", "impulse"), [(0, 0), (5, 3), (31, 1), (7, 39)])
+def test_the_place_in_time_and_the_size(lag, impulse):
+    model = model_of(mixer={**MIXER, "skip": False, "norm": "none"})
+    layer = mixers(model)[0]
+    spoilt = layer.reparameterize()
+    with torch.no_grad():
+        layer.shift.zero_()
+        spoilt.bias.zero_()
+        spoilt.taps[2, lag] += 1e-3
+    x = torch.zeros(1, 8, 40, dtype=F64)
+    x[0, 2, impulse] = 1.0
+    (row,) = mrconv.verify(layer, spoilt, inputs=x).rows
+    if impulse + lag >= 40:
+        assert row.holds  # it falls behind the end
+        return
+    y = layer(x).detach()
+    assert row.sample == impulse + lag
+    assert row.largest == pytest.approx(1e-3 / float(y.abs().max()))
+    assert row.mean == pytest.approx(row.largest / y.numel())
+    assert not row.holds
+
+
+def test_the_place_in_time_of_a_two_sided_layer():
+    layer = settled(mrconv.MRConv(2, 32, kernel_size=4, kernel="dense", causal=False, dtype=F64))
+    spoilt = layer.reparameterize()
+    with torch.no_grad():
+        spoilt.taps[1, 32 - 6] += 1e-3  # lag -6
+    x = torch.zeros(1, 2, 40, dtype=F64)
+    x[0, 1, 20] = 1.0
+    (row,) = mrconv.verify(layer, spoilt, inputs=x).rows
+    assert (row.sample, row.holds) == (14, False)
+
+
+def test_samples_behind_a_rows_length_do_not_count():
+    model = model_of()
+    spoilt = with_one_tap_changed(mrconv.merge(model), block=0, lag=20)
+    x, lengths = torch.randn(2, 40, 2, dtype=F64), torch.tensor([20, 11])
+    assert mrconv.verify(model, spoilt, inputs=(x, lengths)).holds
+    assert not mrconv.verify(model, spoilt, inputs=(x, lengths + 1)).holds
+
+
+def test_another_head_is_seen_in_the_output_only():
+    model = model_of()
+    spoilt = mrconv.merge(model)
+    with torch.no_grad():
+        spoilt.head.bias[1] += 1e-3
+    proof = mrconv.verify(model, spoilt)
+    assert [row.place for row in proof.rows if not row.holds] == ["output"]
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
+def test_values_that_are_not_finite_do_not_hold(wrong):
+    model = model_of()
+    proof = mrconv.verify(model, with_one_tap_changed(mrconv.merge(model), by=wrong))
+    assert not proof.holds
+
+
+def test_branches_that_are_not_numbers_do_not_hold():
+    model = model_of()
+    merged = mrconv.merge(model)
+    with torch.no_grad():
+        mixers(model)[0].gain[0, 0] = float("nan")
+    assert not mrconv.verify(model, merged).holds
+
+
+# the table
+
+
+def test_table():
+    rows = (
+        Row("blocks.0.mixer", ("branches", "merged"), 1.24e-16, 3e-17, 7, 1e-10, True),
+        Row("output", ("branches", "merged"), 0.01234, 0.002, None, 1e-9, False),
+    )
+    assert str(Proof(rows)).splitlines() == [
+        "place           forms                    largest  mean     at sample  bound  holds",
+        "blocks.0.mixer  branches against merged  1.2e-16  3.0e-17  7          1e-10  yes",
+        "output          branches against merged  1.2e-02  2.0e-03  -          1e-09  NO",
+    ]
+    assert not Proof(rows).holds
+    assert Proof(rows[:1]).holds
+
+
+# what is refused
+
+
+@pytest.mark.parametrize("position", [0, 1])
+def test_training_is_refused(says, position):
+    model = model_of()
+    forms = [model, mrconv.merge(model)]
+    forms[position].train()
+    sentence = (
+        "verify: BatchNorm statistics are still changing (training mode); got training=True. "
+        "Call model.eval() first."
+    )
+    with says(MergeError, sentence):
+        mrconv.verify(*forms)
+
+
+def test_one_merged_model_alone(says):
+    sentence = (
+        "verify: there must be two forms; got one merged model. "
+        "Pass the model it was merged from as well."
+    )
+    with says(ArgumentError, sentence):
+        mrconv.verify(mrconv.merge(model_of()))
+
+
+def test_inputs_are_needed_for_other_modules(says):
+    module = torch.nn.Sequential(mrconv.MRConv(4, 32, dtype=F64)).eval()
+    sentence = (
+        "verify: inputs must be given for a Sequential; got None. "
+        "Pass a batch that the module takes."
+    )
+    with says(ArgumentError, sentence):
+        mrconv.verify(module)
+
+
+def test_models_of_other_layers(says):
+    model = model_of()
+    other = model_of(mixer=MIXER)
+    other.backbone.blocks = other.backbone.blocks[:1]
+    sentence = (
+        "verify: forms must have the same layers; got backbone.blocks.1.mixer in one of "
+        "branches and merged only. Pass forms of one model."
+    )
+    with says(MergeError, sentence):
+        mrconv.verify(model, mrconv.merge(other))
+
+
+def test_weights_that_are_not_numbers_cannot_be_merged():
+    model = model_of()
+    with torch.no_grad():
+        mixers(model)[0].gain[0, 0] = float("nan")
+    sentence = "the new layer must equal the old one to 1e-10; got a relative difference of nan."
+    with pytest.raises(MergeError, match=re.escape(sentence)):
+        mrconv.verify(model)
+
+
+def test_pairs():
+    backbone = mrconv.SequenceBackbone(2, 32, channels=8, depth=1, mixer=MIXER)
+    assert mrconv.verify(mrconv.SequenceClassifier(backbone, 3, pair=True).eval()).holds
