@@ -28,7 +28,7 @@ def run(inputs, norm, lengths, causal):
     u, gain, shift, *taps = inputs
     valid = None if lengths is None else torch.arange(u.shape[-1]) < lengths[:, None]
     clean = u if valid is None else torch.where(valid[:, None], u, 0)
-    branches = [Branch(one, None) for one in taps]
+    branches = [Branch(one) for one in taps]
     y, mean, var = normalized_branches(clean, branches, gain, shift, norm, lengths, causal=causal)
     return (y if valid is None else torch.where(valid[:, None], y, 0)), mean, var
 
@@ -93,7 +93,7 @@ def test_a_large_offset_does_not_spoil_the_variance(statistics):
     taps -= taps.mean(-1, keepdim=True)  # the offset cancels in all but the first outputs
     gain, shift = torch.ones(2, 1, 2)
     norm = BranchNorm(statistics=statistics)
-    _, mean, var = normalized_branches(u, [Branch(taps, None)], gain, shift, norm)
+    _, mean, var = normalized_branches(u, [Branch(taps)], gain, shift, norm)
     _, expected_mean, unbiased = textbook_branches(u, [taps], gain, shift)
     assert_close(mean, expected_mean, 1e-3)
     assert_close(var, unbiased * (1199 / 1200), 1e-3)
@@ -126,7 +126,7 @@ def test_refuses_fewer_than_two_samples(says, shape, lengths, count):
         count_valid("Layer", torch.zeros(shape), lengths)
     u, gain = torch.zeros(shape), torch.ones(1, 3)
     with says(ArgumentError, sentence.replace("Layer", "MRConv")):
-        normalized_branches(u, [Branch(torch.ones(3, 2), None)], gain, gain, BranchNorm(), lengths)
+        normalized_branches(u, [Branch(torch.ones(3, 2))], gain, gain, BranchNorm(), lengths)
 
 
 def test_counts():

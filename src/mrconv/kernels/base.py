@@ -81,7 +81,7 @@ class Kernel(nn.Module, ABC):
         return None
 
     def evenly_spaced(self) -> tuple[Tensor, int] | None:
-        """Values (D, n) and their spacing, where value q acts at lag q spacing and all others are 0.
+        """Values (D, n) and spacing, if value q acts at lag q spacing and the rest are 0.
 
         None where taps do not stand so; a kernel that says it trains several times faster.
         """
