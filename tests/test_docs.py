@@ -118,8 +118,12 @@ def test_kernel_of_the_page_keeps_the_contract(tmp_path, monkeypatch):
     with page_module(page) as module:
         for _ in run(page, module):
             pass
-        made = [one for one in vars(module).values() if isinstance(one, type)]
-        suites = [one for one in made if issubclass(one, KernelContract) and one.__name__[:4] == "Test"]
+        classes = [one for one in vars(module).values() if isinstance(one, type)]
+        suites = [
+            one
+            for one in classes
+            if issubclass(one, KernelContract) and one.__name__.startswith("Test")
+        ]
         assert len(suites) == 1
         for name in dir(suites[0]):
             if name.startswith("test_"):

@@ -148,3 +148,21 @@ def test_ctrl_c_in_a_process_of_its_own(folder: Path) -> None:
         for n in (done, done + 1)
     )
     assert sorted(file.name for file in (folder / "run" / "checkpoints").iterdir()) == ["last.ckpt"]
+
+
+@pytest.mark.distributed
+def test_two_processes_write_one_folder(folder: Path) -> None:
+    script = "import sys; from mrconv.cli import main; sys.exit(main())"
+    (folder / "main.py").write_text(script)
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    words = ["main.py", "train", "toy.yaml", "devices=2", "--out", "run", *ALLOW]
+    done = subprocess.run(
+        [*launch, *words], cwd=folder, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    heads = [line.split("  ")[0] for line in done.stdout.splitlines()]
+    assert heads[:3] == ["epoch 1/3", "epoch 2/3", "epoch 3/3"]
+    assert sum(line.startswith("test accuracy ") for line in heads) == 1
+    files = {file.name for file in (folder / "run").iterdir()}
+    assert files == {"checkpoints", "metrics.csv", "metrics.json", "model", "recipe.yaml"}
+    assert [file.name for file in (folder / "run" / "checkpoints").iterdir()] == ["last.ckpt"]

@@ -119,7 +119,7 @@ class MaskedBatchNorm(nn.Module):
         check_layer_input("MaskedBatchNorm", x, self.channels, self.weight.dtype)
         if lengths is not None:
             check_lengths("MaskedBatchNorm", lengths, x.shape[0], x.shape[-1])
-        wide = widened(x)
+        wide = mask_invalid(widened(x), lengths)  # a NaN times a gradient of 0 is a NaN
         if self.training:
             count = count_valid("MaskedBatchNorm", wide, lengths)
             mean, var = masked_moments(wide, lengths, count)
