@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ._checks import check_choice, mask_invalid
 from .convolution import Method, long_convolution
-from .errors import ArgumentError
+from .errors import ArgumentError, DtypeError
 from .kernels import Branch
 
 __all__ = [
@@ -53,13 +53,21 @@ class BranchNorm:
 
     def __post_init__(self) -> None:
         check_choice("BranchNorm", "statistics", self.statistics, get_args(Statistics))
+        numbers = [x for x in (self.momentum, self.eps) if x is not None]
+        if not all(isinstance(x, (int, float)) for x in numbers):
+            raise DtypeError(
+                "BranchNorm: momentum and eps must be numbers; "
+                f"got momentum={self.momentum!r}, eps={self.eps!r}. Use 0.1 and 1e-5."
+            )
         if self.momentum is not None and not 0 <= self.momentum <= 1:
             raise ArgumentError(
                 f"BranchNorm: momentum must be None or between 0 and 1; got {self.momentum}. "
                 "Use 0.1, or None for the average over all batches."
             )
-        if not self.eps > 0:
-            raise ArgumentError(f"BranchNorm: eps must be positive; got {self.eps}. Use 1e-5.")
+        if not 0 < self.eps < float("inf"):
+            raise ArgumentError(
+                f"BranchNorm: eps must be positive and finite; got {self.eps}. Use 1e-5."
+            )
 
 
 def count_valid(owner: str, x: Tensor, lengths: Tensor | None) -> Tensor | int:
