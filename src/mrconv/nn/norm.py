@@ -44,7 +44,7 @@ def update_running(
         momentum: w, or None.
     """
     with torch.no_grad():
-        batches: Tensor = module.num_batches_tracked.add_(1)  # type: ignore[assignment, operator]
+        batches: Tensor = module.num_batches_tracked.add_(1)  # type: ignore[operator]
         newest = {"running_mean": mean, "running_var": var * count / (count - 1)}
         for name, value in newest.items():
             running: Tensor = getattr(module, name)
