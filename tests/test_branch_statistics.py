@@ -146,7 +146,7 @@ def test_refuses_momentum(says, momentum):
 
 @pytest.mark.parametrize("eps", [0, 0.0, -1e-5, float("nan")])
 def test_refuses_eps(says, eps):
-    with says(ArgumentError, f"BranchNorm: eps must be positive; got {eps}. Use 1e-5."):
+    with says(ArgumentError, f"BranchNorm: eps must be positive and finite; got {eps}. Use 1e-5."):
         BranchNorm(eps=eps)
 
 

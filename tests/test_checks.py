@@ -78,7 +78,10 @@ LENGTHS_REMEDY = "Pass the number of valid samples of each row, or mrconv.length
 
 @pytest.mark.parametrize("dtype", [torch.bool, torch.float32])
 def test_lengths_refuse_dtypes(says, dtype):
-    with says(DtypeError, f"Layer: lengths must be whole numbers; got {dtype}. {LENGTHS_REMEDY}"):
+    with says(
+        DtypeError,
+        f"Layer: lengths must be a tensor of whole numbers; got {dtype}. {LENGTHS_REMEDY}",
+    ):
         _checks.check_lengths("Layer", torch.ones(2, dtype=dtype), 2, 5)
 
 

@@ -151,6 +151,17 @@ def test_command_line_takes_what_the_page_shows(place, line):
         assert not leaving.code, f"{place}: {line}"
 
 
+def test_recipe_of_the_page_is_clean(tmp_path):
+    from mrconv.train import read_recipe
+
+    page = DOCS / "recipes-and-command-line.md"
+    recipes = [block.text for block in blocks(page) if block.language == "yaml"]
+    assert recipes
+    for text in recipes:
+        (tmp_path / "page.yaml").write_text(text)
+        assert read_recipe(tmp_path / "page.yaml").epochs == 6
+
+
 def test_reference_has_every_public_name():
     shown = set(re.findall(r"^::: mrconv\.(\w+)$", (DOCS / "api.md").read_text(), re.MULTILINE))
     assert shown == set(mrconv.__all__) - {"__version__"}

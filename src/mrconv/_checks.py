@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 import torch
 from torch import Tensor
@@ -13,6 +14,7 @@ __all__ = [
     "check_count",
     "check_layer_input",
     "check_lengths",
+    "full_precision",
     "length_mask",
     "lengths_from_mask",
     "mask_invalid",
@@ -22,6 +24,7 @@ __all__ = [
 ]
 
 HALF = (torch.bfloat16, torch.float16)
+MIXED = (*HALF, torch.float32)  # what autocast may hand on
 INTEGERS = (torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8)
 
 
@@ -63,7 +66,7 @@ def check_layer_input(owner: str, x: Tensor, channels: int, parameters: torch.dt
         owner: Name of the layer, the first word of the message.
         x: Input.                                                     (B, D, L)
         channels: D of the layer.
-        parameters: dtype of the layer's parameters. Under autocast any floating input fits.
+        parameters: dtype of the layer's parameters. Under autocast half precision and float32 fit.
 
     Raises:
         ShapeError: For another number of dimensions or of channels; guesses a transpose.
@@ -79,7 +82,7 @@ def check_layer_input(owner: str, x: Tensor, channels: int, parameters: torch.dt
         raise ShapeError(
             f"{owner}: input must be (batch, {channels}, length); got {tuple(x.shape)}. {remedy}"
         )
-    mixed = x.is_floating_point() and torch.is_autocast_enabled(x.device.type)
+    mixed = x.dtype in MIXED and not x.is_meta and torch.is_autocast_enabled(x.device.type)
     if x.dtype != parameters and not mixed:
         raise DtypeError(
             f"{owner}: input must have the dtype of the parameters, {parameters}; got {x.dtype}. "
@@ -89,9 +92,10 @@ def check_layer_input(owner: str, x: Tensor, channels: int, parameters: torch.dt
 
 def check_lengths(owner: str, lengths: Tensor, batch: int, length: int) -> None:
     """Raises unless ``lengths`` is (batch,) whole numbers between 0 and ``length``."""
-    if lengths.dtype not in INTEGERS:
+    if not isinstance(lengths, Tensor) or lengths.dtype not in INTEGERS:
+        got = lengths.dtype if isinstance(lengths, Tensor) else type(lengths).__name__
         raise DtypeError(
-            f"{owner}: lengths must be whole numbers; got {lengths.dtype}. "
+            f"{owner}: lengths must be a tensor of whole numbers; got {got}. "
             "Pass the number of valid samples of each row, or mrconv.lengths_from_mask(mask)."
         )
     if tuple(lengths.shape) != (batch,):
@@ -133,6 +137,14 @@ def mask_invalid(x: Tensor, lengths: Tensor | None) -> Tensor:
 def widened(x: Tensor) -> Tensor:
     """The tensor in a precision that FFTs and states are computed in: at least float32."""
     return x.float() if x.dtype in HALF else x
+
+
+def full_precision(x: Tensor) -> AbstractContextManager[object]:
+    """A context in which autocast leaves operations on the device of ``x`` in their own precision.
+
+    FFTs do not run in half precision, and taps computed in it would be off by 1e-3.
+    """
+    return nullcontext() if x.is_meta else torch.autocast(x.device.type, enabled=False)
 
 
 def pad(sequences: Sequence[Tensor]) -> tuple[Tensor, Tensor]:

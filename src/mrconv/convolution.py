@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from ._checks import check_choice
+from ._checks import check_choice, full_precision
 from .errors import DtypeError, ShapeError
 
 __all__ = ["Method", "fast_length", "long_convolution"]
@@ -67,7 +67,7 @@ def long_convolution(
     check_choice("long_convolution", "method", method, get_args(Method))
     _check_operands(u, taps, causal)
     taps, future = _reachable(taps, 0 if causal else taps.shape[-1] // 2, u.shape[-1])
-    if u.shape[-1] == 0 or taps.shape[-1] == 0:
+    if u.numel() == 0 or taps.numel() == 0:
         return torch.zeros_like(u)
     if method == "direct":
         return _direct(u, taps, future)
@@ -103,9 +103,9 @@ def _reachable(taps: Tensor, future: int, length: int) -> tuple[Tensor, int]:
 
 def _direct(u: Tensor, taps: Tensor, future: int) -> Tensor:
     past = taps.shape[-1] - future
-    return functional.conv1d(
-        functional.pad(u, (past - 1, future)), taps.flip(-1)[:, None], groups=u.shape[1]
-    )
+    padded = functional.pad(u, (past - 1, future))
+    with full_precision(u):
+        return functional.conv1d(padded, taps.flip(-1)[:, None], groups=u.shape[1])
 
 
 def _fft_size(length: int, num_taps: int, future: int) -> int:

@@ -57,21 +57,21 @@ def test_a_branch_of_one_side():
     kernel = DilatedKernel(2, 3, 2)
     one = make_branch(kernel)
     assert torch.equal(one.taps, kernel.taps())
-    assert one.positions.tolist() == [0, 4, 8]
+    assert torch.equal(one.values, kernel.weight)
+    assert one.spacing == 4
 
 
 def test_a_branch_of_two_sides_has_the_future_first_and_reversed():
     past, future = DenseKernel(1, 3, 0), DenseKernel(1, 3, 0)
-    taps, positions = make_branch(past, future)
+    taps = make_branch(past, future).taps
     f, p = future.weight[0].tolist(), past.weight[0].tolist()
     assert taps[0].tolist() == [f[2], f[1], f[0], *p]  # lags -3, -2, -1, 0, 1, 2
-    assert positions is None
 
 
 @pytest.mark.parametrize("rate", [1, 2])
 def test_both_sides_of_a_fourier_branch_are_one_series(rate):
     kernel = FourierKernel(2, 4, 2, dtype=torch.float64)
-    taps, _ = make_branch(kernel, kernel, rate)
+    taps = make_branch(kernel, kernel, rate).taps
     period = kernel.span // rate
     past, future = taps[:, period:], taps[:, :period].flip(-1)
     # the future side at positions 1..span of the periodic series

@@ -1,10 +1,11 @@
 """Which form of the statistics a layer's branches go through."""
 
 from collections.abc import Sequence
+from typing import get_args
 
 from torch import Tensor
 
-from .._checks import mask_invalid
+from .._checks import check_choice, mask_invalid
 from ..convolution import Method
 from ..kernels import Branch
 from .custom_op import exact_branches
@@ -55,6 +56,7 @@ def normalized_branches(
     Cost: "exact" about that of one convolution; "textbook" R convolutions and R outputs kept.
     Source: the paper's section 3.1; the exact form is ours.
     """
+    check_choice("long_convolution", "method", method, get_args(Method))
     if norm.statistics == "textbook" or not causal or method == "direct":
         y, mean, var = textbook_branches(
             u, branches, gain, shift, norm, lengths, causal=causal, method=method

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from .._checks import check_choice
-from ..errors import ArgumentError
+from ..errors import ArgumentError, DtypeError
 
 __all__ = ["BranchNorm", "Statistics"]
 
@@ -37,10 +37,18 @@ class BranchNorm:
 
     def __post_init__(self) -> None:
         check_choice("BranchNorm", "statistics", self.statistics, get_args(Statistics))
+        numbers = [x for x in (self.momentum, self.eps) if x is not None]
+        if not all(isinstance(x, (int, float)) for x in numbers):
+            raise DtypeError(
+                "BranchNorm: momentum and eps must be numbers; "
+                f"got momentum={self.momentum!r}, eps={self.eps!r}. Use 0.1 and 1e-5."
+            )
         if self.momentum is not None and not 0 <= self.momentum <= 1:
             raise ArgumentError(
                 f"BranchNorm: momentum must be None or between 0 and 1; got {self.momentum}. "
                 "Use 0.1, or None for the average over all batches."
             )
-        if not self.eps > 0:
-            raise ArgumentError(f"BranchNorm: eps must be positive; got {self.eps}. Use 1e-5.")
+        if not 0 < self.eps < float("inf"):
+            raise ArgumentError(
+                f"BranchNorm: eps must be positive and finite; got {self.eps}. Use 1e-5."
+            )

@@ -1,7 +1,7 @@
 """What a kernel is: a module that makes the taps of one resolution."""
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -29,7 +29,7 @@ class Kernel(nn.Module, ABC):
     """
 
     #: Whether the taps are samples of a band-limited function, so that ``rate`` can thin them.
-    band_limited: ClassVar[bool] = False
+    band_limited: bool = False
 
     def __init__(self, channels: int, kernel_size: int, resolution: int) -> None:
         super().__init__()

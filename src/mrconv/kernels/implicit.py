@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from .._checks import widened
+from .._checks import full_precision, widened
 from .base import Kernel
 
 __all__ = ["ImplicitKernel"]
@@ -72,6 +72,10 @@ class ImplicitKernel(Kernel):
     def taps(self, rate: int = 1) -> Tensor:
         """The network's output at every position.                     (D, span)."""
         self.check_rate(rate)
+        with full_precision(self.frequency):
+            return self._network()
+
+    def _network(self) -> Tensor:
         frequency = widened(self.frequency)
         s = torch.linspace(0, 1, self.span, device=frequency.device, dtype=frequency.dtype)
         features = torch.stack([s, torch.cos(2 * math.pi * s), torch.sin(2 * math.pi * s)])

@@ -48,6 +48,7 @@ class MixtureKernel(Kernel):
             )
         super().__init__(*sizes.pop())
         self.parts = nn.ModuleList(parts)
+        self.band_limited = all(part.band_limited for part in parts)
         shape = (len(parts), self.channels)
         self.factor = nn.Parameter(torch.ones(shape, device=device, dtype=dtype))
 
@@ -62,10 +63,12 @@ class MixtureKernel(Kernel):
 
     def taps(self, rate: int = 1) -> Tensor:
         """The weighted sum of the parts' taps.                (D, span // rate)."""
+        self.check_rate(rate)
         return self._weighted([part.taps(rate) for part in self._parts()])
 
     def future_taps(self, rate: int = 1) -> Tensor:
         """The weighted sum of the parts' future taps.         (D, span // rate)."""
+        self.check_rate(rate)
         return self._weighted([part.future_taps(rate) for part in self._parts()])
 
     def _weighted(self, taps: list[Tensor]) -> Tensor:

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .._checks import INTEGERS, check_choice, check_count, check_lengths, mask_invalid
+from .._checks import INTEGERS, MIXED, check_choice, check_count, check_lengths, mask_invalid
 from ..errors import ArgumentError, DtypeError, ShapeError
 from ..nn.block import ResidualBlock
 from ..nn.norm import NORMS, NormName
@@ -142,7 +142,7 @@ class SequenceBackbone(nn.Module):
                 f"got {tuple(x.shape)}. {remedy}"
             )
         dtype = self.encoder.weight.dtype
-        mixed = x.is_floating_point() and torch.is_autocast_enabled(x.device.type)
+        mixed = x.dtype in MIXED and not x.is_meta and torch.is_autocast_enabled(x.device.type)
         if x.dtype != dtype and not mixed:
             raise DtypeError(
                 f"SequenceBackbone: input must have the dtype of the parameters, {dtype}; "

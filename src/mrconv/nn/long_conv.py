@@ -199,10 +199,10 @@ def _future_reach(conv: nn.Conv1d) -> int:
     reach = conv.dilation[0] * (conv.kernel_size[0] - 1)
     named = {"valid": 0, "same": reach // 2}
     padding = named[conv.padding] if isinstance(conv.padding, str) else conv.padding[0]
+    if conv.padding == "same" or 2 * padding == reach:
+        return reach - padding
     if padding in (0, reach):
         return 0
-    if 2 * padding == reach or conv.padding == "same":
-        return reach - padding
     raise MergeError(
         f"from_conv1d: padding must be 0, half or all of the reach of {reach} samples; "
         f"got {padding}. Change the padding, or keep the convolution as it is."

@@ -30,6 +30,8 @@ def num_resolutions(length: int, kernel_size: int) -> int:
         >>> num_resolutions(2000, 2)
         10
     """
+    check_count("num_resolutions", "kernel_size", kernel_size)
+    check_count("num_resolutions", "length", length, least=kernel_size)
     return (length // kernel_size).bit_length()
 
 

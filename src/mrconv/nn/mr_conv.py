@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from .._checks import (
     check_layer_input,
     check_lengths,
+    full_precision,
     mask_invalid,
     widened,
 )
@@ -207,8 +208,7 @@ class MRConv(nn.Module):
             raise ArgumentError(
                 f"MRConv: rate must be 1 in training; got rate={rate}. Call .eval() first."
             )
-        # FFTs do not run in half precision; autocast must not reach the kernels' own products.
-        with torch.autocast(x.device.type, enabled=False):
+        with full_precision(x):
             u = mask_invalid(widened(x), lengths)
             if self.training:
                 y = self._normalised(u, lengths, method)
@@ -282,7 +282,7 @@ class MRConv(nn.Module):
         check_layer_input("MRConv", x, self.channels, self.shift.dtype)
         if lengths is not None:
             check_lengths("MRConv", lengths, x.shape[0], x.shape[-1])
-        with torch.autocast(x.device.type, enabled=False):
+        with full_precision(x):
             u = mask_invalid(widened(x), lengths)
             parts = [
                 mask_invalid(long_convolution(u, taps, causal=self.causal), lengths)

@@ -44,12 +44,12 @@ def update_running(
         momentum: w, or None.
     """
     with torch.no_grad():
-        module.num_batches_tracked.add_(1)  # type: ignore[operator]
-        newest = {"running_mean": mean, "running_var": var * (count / (count - 1))}
+        batches: Tensor = module.num_batches_tracked.add_(1)  # type: ignore[operator]
+        newest = {"running_mean": mean, "running_var": var * count / (count - 1)}
         for name, value in newest.items():
             running: Tensor = getattr(module, name)
-            weight = 1 / module.num_batches_tracked if momentum is None else momentum  # type: ignore[operator]
-            running.add_(weight * (value.to(running.dtype) - running))
+            step = value.to(running.dtype) - running
+            running.add_(step / batches if momentum is None else momentum * step)
 
 
 class MaskedBatchNorm(nn.Module):

@@ -84,13 +84,17 @@ def reparameterize(layer: "MRConv", rate: int = 1, form: Form = "merged") -> Lon
     with torch.no_grad():
         taps, bias = layer.merged_taps(rate)
         columns, like = taps.shape[-1], layer.shift
-        merged = LongConv(
-            layer.channels,
-            columns if layer.causal else columns // 2,
-            causal=layer.causal,
-            device=like.device,
-            dtype=like.dtype,
-        ).eval()
+        merged = (
+            LongConv(
+                layer.channels,
+                columns if layer.causal else columns // 2,
+                causal=layer.causal,
+                device="meta",
+                dtype=like.dtype,
+            )
+            .to_empty(device=like.device)
+            .eval()
+        )
         merged.taps.copy_(taps)
         if merged.bias is not None:
             merged.bias.copy_(bias)
