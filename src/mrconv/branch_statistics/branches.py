@@ -52,13 +52,13 @@ class Branches:
 
     def moments(self, rows: Rows, products: Products) -> tuple[Tensor, Tensor]:
         """Sum z' and sum z'^2 of every branch, float64; fills ``products``."""
-        plan = self.plan
+        plan, lags = self.plan, rows.lags()
         sums, energies = self.tails.moments(
-            rows, plan.split_tails(products.toeplitz), plan.split_tails(products.tails)
+            rows, lags, plan.split_tails(products.toeplitz), plan.split_tails(products.tails)
         )
         if self.combs is None:
             return torch.stack(sums), torch.stack(energies)
-        few_sums, few_energies, product = self.combs.moments(rows)
+        few_sums, few_energies, product = self.combs.moments(rows, lags)
         products.combs.copy_(product)
         return self._in_order(few_sums, sums), self._in_order(few_energies, energies)
 

@@ -66,17 +66,18 @@ class Combs:
         """The last samples as n pieces, the oldest first.        S of (B, c, n, p)."""
         return [rows.window(self.count * p).unflatten(-1, (self.count, p)) for p in self.spacings]
 
-    def moments(self, rows: Rows) -> tuple[Tensor, Tensor, Tensor]:
+    def moments(self, rows: Rows, lags: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Sum and energy of every branch's z'.
 
         Args:
             rows: The input.
+            lags: Its lags.                                           (c, reach)
 
         Returns:
             sum z' (R, c), sum z'^2 (R, c), and G v (R, c, n) for ``gradients``; float64.
         """
         grams = torch.stack([_gram(x) for x in self._pieces(rows)]).flip(-1, -2).to(F64)
-        gram = self.read(rows.lags)[..., self.apart] - diagonal_sums(grams)
+        gram = self.read(lags)[..., self.apart] - diagonal_sums(grams)
         gram = gram + rows.ramp[:, None, None] * self.overlap[:, None]
         product = (gram @ self.values64[..., None])[..., 0]
         sums = (self.values64 * self.read(rows.heads)).sum(-1)
@@ -97,7 +98,7 @@ class Combs:
             Gradients of the values (R, c, n), and of lags and heads (c, reach); float64.
         """
         dvalues = dsum[..., None] * self.read(rows.heads) + 2 * denergy[..., None] * product
-        dheads, dlags = torch.zeros_like(rows.heads), torch.zeros_like(rows.lags)
+        dheads, dlags = torch.zeros_like(rows.heads), torch.zeros_like(rows.heads)
         self.write(dheads, dsum[..., None] * self.values64)
         dgram = self._dgram(denergy)
         by_distance = torch.zeros_like(self.values64)

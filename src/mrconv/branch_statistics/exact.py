@@ -22,7 +22,7 @@ from .rows import F64, Rows, exclusive_sums
 __all__ = ["Saved", "backward", "forward"]
 
 # Real elements of one block of rows.
-BLOCK = 1 << 19
+BLOCK = 1 << 20
 
 
 class Saved(NamedTuple):

@@ -26,12 +26,13 @@ class Tails:
         self.taps = list(taps)
 
     def moments(
-        self, rows: Rows, products: Sequence[Tensor], tails: Sequence[Tensor]
+        self, rows: Rows, lags: Tensor, products: Sequence[Tensor], tails: Sequence[Tensor]
     ) -> tuple[list[Tensor], list[Tensor]]:
         """Sum and energy of every branch's z'.
 
         Args:
             rows: The input.
+            lags: Its lags.                                     (c, reach)
             products: Filled with A k, float64.                R of (c, l_i)
             tails: Filled with the tails.                   R of (B, c, l_i)
 
@@ -43,8 +44,8 @@ class Tails:
             size = k.shape[-1]
             k64 = k.to(F64)
             spectrum = torch.fft.rfft(k64, 2 * size)
-            lags = rows.lags[:, :size]
-            even = torch.cat([lags, lags[:, -1:], lags[:, 1:].flip(-1)], -1)
+            near = lags[:, :size]
+            even = torch.cat([near, near[:, -1:], near[:, 1:].flip(-1)], -1)
             whole = torch.fft.irfft(spectrum * torch.fft.rfft(even).real, 2 * size)
             product.copy_(whole[:, :size])
             last = _spectrum(rows, size)
@@ -77,7 +78,7 @@ class Tails:
         Returns:
             Gradients of the taps, R of (c, l_i), and of lags and heads (c, reach); float64.
         """
-        dheads, dlags, dtaps = torch.zeros_like(rows.heads), torch.zeros_like(rows.lags), []
+        dheads, dlags, dtaps = torch.zeros_like(rows.heads), torch.zeros_like(rows.heads), []
         for k, product, tail, ds, de in zip(self.taps, *saved, dsum, denergy, strict=True):
             size, twice = k.shape[-1], 2 * de[:, None]
             k64 = k.to(F64)
