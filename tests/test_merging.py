@@ -152,14 +152,14 @@ def test_errors(says):
         "Call model.eval() first.",
     ):
         merge(model.train())
-    model.eval()
-    model.blocks[1].train()
-    with says(
-        MergeError,
-        "reparameterize: BatchNorm statistics are still changing (training mode); "
-        "got training=True. Call model.eval() first.",
-    ):
-        merge(model)
+    for part in ("blocks.1", "blocks.0.norm"):
+        model.eval().get_submodule(part).train()
+        with says(
+            MergeError,
+            "merge: BatchNorm statistics are still changing (training mode); got training=True. "
+            "Call model.eval() first.",
+        ):
+            merge(model)
     with says(
         MergeError,
         "reparameterize: form must be 'merged'; got 'recurrence'. "

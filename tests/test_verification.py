@@ -1,6 +1,7 @@
 """Proof that forms agree, and that it fails where they do not."""
 
 import copy
+import functools
 import re
 
 import pytest
@@ -239,10 +240,11 @@ def test_table():
 
 
 @pytest.mark.parametrize("position", [0, 1])
-def test_training_is_refused(says, position):
+@pytest.mark.parametrize("part", ["", "backbone", "backbone.blocks.1.norm"])
+def test_training_is_refused(says, position, part):
     model = model_of()
     forms = [model, mrconv.merge(model)]
-    forms[position].train()
+    forms[position].get_submodule(part).train()
     sentence = (
         "verify: BatchNorm statistics are still changing (training mode); got training=True. "
         "Call model.eval() first."
@@ -294,3 +296,33 @@ def test_weights_that_are_not_numbers_cannot_be_merged():
 def test_pairs():
     backbone = mrconv.SequenceBackbone(2, 32, channels=8, depth=1, mixer=MIXER)
     assert mrconv.verify(mrconv.SequenceClassifier(backbone, 3, pair=True).eval()).holds
+
+
+@pytest.mark.parametrize("tokens", [False, True])
+def test_pairs_of_which_one_form_is_spoilt(tokens):
+    model = model_of(functools.partial(mrconv.SequenceClassifier, pair=True), tokens=tokens)
+    proof = mrconv.verify(model)
+    assert proof.holds
+    assert [row.place for row in proof.rows] == PLACES
+    spoilt = with_one_tap_changed(mrconv.merge(model), block=0)
+    assert not mrconv.verify(model, spoilt).holds
+
+
+def test_inputs_by_name():
+    model = model_of(functools.partial(mrconv.SequenceClassifier, pair=True))
+    spoilt = with_one_tap_changed(mrconv.merge(model), block=0, lag=20)
+    ends = torch.tensor([20, 11])
+    inputs = {"x": torch.randn(2, 40, 2, dtype=F64), "lengths": ends}
+    inputs |= {"pair": torch.randn(2, 33, 2, dtype=F64), "pair_lengths": ends}
+    assert mrconv.verify(model, spoilt, inputs=inputs).holds
+    assert not mrconv.verify(model, spoilt, inputs={**inputs, "pair_lengths": ends + 1}).holds
+    layer = settled(mrconv.MRConv(2, 32, kernel_size=4, dtype=F64))
+    named = {"x": inputs["x"].transpose(1, 2), "lengths": ends}
+    assert mrconv.verify(layer, inputs=named) == mrconv.verify(layer, inputs=tuple(named.values()))
+
+
+def test_a_module_that_takes_no_lengths():
+    module = torch.nn.Sequential(settled(mrconv.MRConv(4, 32, dtype=F64))).eval()
+    proof = mrconv.verify(module, inputs=torch.randn(2, 4, 40, dtype=F64))
+    assert proof.holds
+    assert [row.place for row in proof.rows] == ["0", "output"]

@@ -1,7 +1,7 @@
 """Proof by experiment that all forms of a layer or model compute the same."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from .nn.reparameterize import TOLERANCES, refuse_training
 
 __all__ = ["Proof", "Row", "verify"]
 
-Inputs = Tensor | tuple[Tensor, Tensor | None]
+Inputs = Tensor | tuple[Tensor, Tensor | None] | Mapping[str, Tensor | None]
 
 #: Through a whole model rounding adds up; its output may differ by this many times a layer's bound.
 DEPTH_FACTOR = 10
@@ -72,8 +72,9 @@ def verify(model: nn.Module, *others: nn.Module, inputs: Inputs | None = None) -
     Args:
         model: In eval mode: a layer (B, D, L), or a model (B, L, F).
         *others: Other forms of the same model. None: the merge of ``model``.
-        inputs: A batch as the model takes it, or a pair of batch and lengths; None: random
-            numbers of the length the model was made for.
+        inputs: A batch as the model takes it, a tuple of batch and lengths, or the model's
+            arguments by name, such as ``{"x": x, "pair": z}``; None: random numbers of the length
+            the model was made for.
 
     Returns:
         The comparisons; ``.holds``, ``.rows``, and a table when printed.
@@ -131,8 +132,8 @@ def _by_branches(model: nn.Module) -> nn.Module:
     return model
 
 
-def _made_up(model: nn.Module) -> Tensor:
-    """Two random sequences that the model takes."""
+def _made_up(model: nn.Module) -> Inputs:
+    """Two random sequences that the model takes, or two pairs of them."""
     seeded = torch.Generator().manual_seed(0)
     like = next(model.parameters())
     if isinstance(model, (MRConv, LongConv)):
@@ -146,9 +147,13 @@ def _made_up(model: nn.Module) -> Tensor:
             "Pass a batch that the module takes."
         )
     shape = (2, backbone.length)
-    if backbone.tokens:
-        return torch.randint(backbone.features, shape, generator=seeded).to(like.device)
-    return torch.randn((*shape, backbone.features), generator=seeded).to(like)
+
+    def drawn() -> Tensor:
+        if backbone.tokens:
+            return torch.randint(backbone.features, shape, generator=seeded).to(like.device)
+        return torch.randn((*shape, backbone.features), generator=seeded).to(like)
+
+    return {"x": drawn(), "pair": drawn()} if getattr(model, "pair", False) else drawn()
 
 
 class _Run:
@@ -160,24 +165,30 @@ class _Run:
             for name, layer in module.named_modules()
             if isinstance(layer, (MRConv, LongConv))
         }
-        self.met: dict[str, tuple[Tensor, Tensor | None]] = {}
+        self.met: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {}
         self.outputs: dict[str, Tensor] = {}
         self.dtype = next(module.parameters()).dtype
+        watched: dict[str, nn.Module] = {**self.layers}
+        if isinstance(backbone := getattr(module, "backbone", None), nn.Module):
+            watched["features"] = backbone
         hooks = [
-            layer.register_forward_hook(self._keep(name)) for name, layer in self.layers.items()
+            one.register_forward_hook(self._keep(name), with_kwargs=True)
+            for name, one in watched.items()
         ]
-        if isinstance(getattr(module, "backbone", None), nn.Module):
-            hooks.append(module.backbone.register_forward_hook(self._keep("features")))  # type: ignore[union-attr]
-        x, lengths = batch if isinstance(batch, tuple) else (batch, None)
-        whole = module(x, lengths)
+        if isinstance(batch, Mapping):
+            whole = module(**batch)
+        else:
+            whole = module(*batch) if isinstance(batch, tuple) else module(batch)
         if "" not in self.layers:  # the module is not itself a layer
             self.outputs["output"] = whole
         for hook in hooks:
             hook.remove()
 
     def _keep(self, name: str):  # type: ignore[no-untyped-def]
-        def hook(module: nn.Module, given: tuple[Tensor, ...], output: Tensor) -> None:
-            self.met[name] = (given[0], given[1] if len(given) > 1 else None)
+        def hook(
+            module: nn.Module, given: tuple[Any, ...], named: dict[str, Any], output: Tensor
+        ) -> None:
+            self.met[name] = given, named
             self.outputs[name] = output
 
         return hook
@@ -193,7 +204,8 @@ def _compared(forms: tuple[str, str], first: _Run, second: _Run) -> list[Row]:
     bound = max(TOLERANCES[first.dtype], TOLERANCES[second.dtype])
     rows = []
     for name, layer in second.layers.items():
-        ours, theirs = first.outputs[name], layer(*first.met[name])
+        given, named = first.met[name]
+        ours, theirs = first.outputs[name], layer(*given, **named)
         rows.append(_row(name or "layer", forms, ours, theirs, bound, time_axis=2))
     for name in ("features", "output"):
         if name in first.outputs:

@@ -113,6 +113,16 @@ def test_a_mistake_is_one_line(mrconv_command, verb_that, error):
     assert told.err == "error: this must hold; got that. Do so.\n"
 
 
+def test_an_error_of_the_system_is_one_line(mrconv_command, verb_that):
+    verb_that(IsADirectoryError(21, "Is a directory", "runs"))
+    told = mrconv_command("inspect", "model")
+    assert (told.code, told.out) == (2, "")
+    assert told.err == (
+        "error: inspect: files must be readable and writable; "
+        "got [Errno 21] Is a directory: 'runs'. Check path, permissions and space.\n"
+    )
+
+
 def test_interruption(mrconv_command, verb_that):
     verb_that(KeyboardInterrupt())
     told = mrconv_command("inspect", "model")

@@ -91,6 +91,24 @@ def test_json_is_json_where_values_are_not_numbers(mrconv_command, saved, merged
     assert not json.loads(path.read_text(), parse_constant=no_constant)["holds"]
 
 
+def test_json_has_null_for_what_is_not_finite(mrconv_command, saved, merged, tmp_path):
+    model = mrconv.load(merged)
+    with torch.no_grad():
+        model.backbone.blocks[1].mixer.taps[2, 5] = float("nan")
+    broken, path = model.save_pretrained(tmp_path / "broken"), tmp_path / "proof.json"
+    mrconv_command("verify", saved, broken, "--json", path)
+    first, second = json.loads(path.read_text())["rows"][:2]
+    assert (second["largest"], second["mean"], second["holds"]) == (None, None, False)
+    assert first["largest"] <= first["bound"]
+
+
+def test_a_model_of_pairs(mrconv_command, tmp_path):
+    backbone = mrconv.SequenceBackbone(1, 32, channels=8, depth=1)
+    model = mrconv.SequenceClassifier(backbone, 3, pair=True)
+    told = mrconv_command("verify", model.save_pretrained(tmp_path / "model"))
+    assert (told.code, told.err) == (0, "")
+
+
 def test_data_of_unequal_length(mrconv_command, saved, merged, tmp_path):
     np.savez(tmp_path / "a.npz", a=np.ones(5), b=np.arange(50.0), c=np.zeros((2, 7)))
     told = mrconv_command("verify", saved, merged, "--data", tmp_path / "a.npz")

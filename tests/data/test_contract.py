@@ -111,6 +111,15 @@ def test_not_finite(says, wrong):
         InputContract("series", 8, channels=2).prepare(values)
 
 
+def test_too_large_for_float32_once_scaled(says):
+    sentence = (
+        "input: values must be finite; got [1e+30] at sample 1. "
+        "Fill or remove missing values first."
+    )
+    with says(ArgumentError, sentence):
+        InputContract("series", 8, std=1e-10).prepare(np.array([1.0, 1e30]))
+
+
 def test_token_shape(says):
     with says(ShapeError, "input: tokens must be (length,); got (3, 1). Pass one sequence."):
         tokens().prepare(np.zeros((3, 1), dtype=int))
@@ -161,10 +170,18 @@ def test_std_is_checked(says, std):
 
 def test_tokens_need_a_vocabulary(says):
     sentence = (
-        "InputContract: vocabulary must be a whole number; got None. Pass an int of at least 1."
+        "InputContract: vocabulary must be given for tokens; got None. Pass the number of tokens."
+    )
+    with says(ArgumentError, sentence):
+        InputContract("tokens", 8)
+
+
+def test_the_vocabulary_is_a_size(says):
+    sentence = (
+        "InputContract: vocabulary must be a whole number; got 2.5. Pass an int of at least 1."
     )
     with says(DtypeError, sentence):
-        InputContract("tokens", 8)
+        tokens(2.5)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pickle
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -213,6 +214,32 @@ def test_npy_under_the_name_of_an_npz(written):
     whole = written("a.npy", values(5)).read_bytes()
     with pytest.raises(FileError, match=r"a\.npz: "):
         read_series(written("a.npz", whole), ONE)
+
+
+def test_what_an_archive_or_a_name_promises(written, tmp_path, says):
+    whole = "must be a whole {} file of numbers; got {}. Write it again with numpy.save."
+    npz, npy = (written(*one) for one in (("b.npz", {"a": values(5)}), ("b.npy", values(5))))
+    path = written("a.npy", npz.read_bytes())
+    with says(FileError, f"{path}: {whole.format('NPY', 'the content of a file .npz')}"):
+        read_series(path, ONE)
+    path = written("a.npz", npy.read_bytes())
+    with says(FileError, f"{path}: {whole.format('NPZ', 'the content of a file .npy')}"):
+        read_series(path, ONE)
+    with zipfile.ZipFile(tmp_path / "c.npz", "w") as file:
+        file.writestr("a.txt", "no array")
+    path = tmp_path / "c.npz"
+    with says(FileError, f"{path}: {whole.format('NPZ', 'an archive of other files')}"):
+        read_series(path, ONE)
+
+
+def test_damaged_inside_where_compressed(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez_compressed(path, a=np.random.default_rng(0).normal(size=500))
+    whole = bytearray(path.read_bytes())
+    whole[300:400] = b"\x55" * 100
+    path.write_bytes(whole)
+    with pytest.raises(FileError, match="must be a whole NPZ file of numbers; got"):
+        read_series(path, ONE)
 
 
 def test_a_single_number(written):

@@ -91,9 +91,11 @@ REFUSED = (
 )
 
 
-def test_training_is_refused(model, says):
+@pytest.mark.parametrize("part", ["", "backbone.blocks.1.norm"])
+def test_training_is_refused(model, says, part):
+    model.get_submodule(part).train()
     with says(ArgumentError, REFUSED.format(True, [4, 4])):
-        resolution_shares(model.train(), torch.zeros(1, 40, 2, dtype=torch.float64))
+        resolution_shares(model, torch.zeros(1, 40, 2, dtype=torch.float64))
 
 
 def test_a_merged_model_is_refused(model, says):

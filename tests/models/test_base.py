@@ -59,6 +59,30 @@ def test_predict_refuses_training(single, says):
         single.train().predict(torch.zeros(1, 30, 2, dtype=F64))
 
 
+@pytest.mark.parametrize("part", ["backbone", "backbone.blocks.1.norm"])
+def test_predict_refuses_a_part_in_training(single, says, part):
+    single.get_submodule(part).train()
+    before = {name: value.clone() for name, value in single.state_dict().items()}
+    sentence = (
+        "predict: the model must be in eval mode; got training=True. Call model.eval() first."
+    )
+    with says(ArgumentError, sentence):
+        single.predict(torch.zeros(1, 30, 2, dtype=F64))
+    assert all(torch.equal(value, before[name]) for name, value in single.state_dict().items())
+
+
+@pytest.mark.parametrize("size", [0, -1])
+def test_batch_size_is_checked(small_backbone, says, size):
+    model, x = mrconv.SequenceClassifier(small_backbone(), 3).eval(), torch.zeros(1, 30, 2)
+    for verb in ("predict", "predict_proba"):
+        sentence = (
+            f"{verb}: batch_size must be at least 1; got batch_size={size}. "
+            "Pass a larger batch_size."
+        )
+        with says(ArgumentError, sentence):
+            getattr(model, verb)(x, batch_size=size)
+
+
 @pytest.mark.parametrize("head", [mrconv.SequenceClassifier, mrconv.SequenceLabeller])
 def test_predict_proba_refuses_training(small_backbone, says, head):
     sentence = (

@@ -156,6 +156,37 @@ def test_pair_of_unequal_batches_is_refused(small_backbone, rows, pair_rows):
         model(values(rows, 9, 2), pair=values(pair_rows, 9, 2))
 
 
+@pytest.mark.parametrize(
+    ("shape", "other"),
+    [((1, 9, 2), (3, 7, 2)), ((2, 9, 2), (2, 9, 3)), ((2, 9, 2), (2, 9)), ((5,), (5, 9))],
+)
+def test_pair_of_other_shapes(small_backbone, says, shape, other):
+    model = mrconv.SequenceClassifier(small_backbone(), 3, pair=True, dtype=F64).eval()
+    sentence = (
+        "SequenceClassifier: the sequences of a pair must have equal shapes but for their length; "
+        f"got {shape} and {other}. Pass one second sequence for every first one."
+    )
+    with says(ShapeError, sentence):
+        model(values(*shape), pair=values(*other))
+
+
+def test_lengths_of_a_pair_are_those_of_its_own_side(small_backbone, says):
+    model = mrconv.SequenceClassifier(small_backbone(), 3, pair=True, dtype=F64).eval()
+    x, z = values(2, 9, 2), values(2, 30, 2)
+    sentence = (
+        "SequenceClassifier: lengths must lie between 0 and the input's length 9; "
+        "got 4 to 10. Pad the input on the right with mrconv.pad."
+    )
+    with says(ArgumentError, sentence):
+        model(x, torch.tensor([4, 10]), pair=z)
+    sentence = (
+        "SequenceClassifier: lengths must be (2,), one per row; got (3,). "
+        "Pass the number of valid samples of each row, or mrconv.lengths_from_mask(mask)."
+    )
+    with says(ShapeError, sentence):
+        model(x, torch.tensor([4, 9]), pair=z, pair_lengths=torch.tensor([1, 2, 3]))
+
+
 # errors of the constructors
 
 COUNTS = [

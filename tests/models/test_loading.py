@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 import shutil
+from pathlib import Path
 
 import huggingface_hub
 import pytest
@@ -288,6 +289,7 @@ def test_misspelled_input_key(folder, reconfigure, says):
         {"arguments": {"backbone": {"features": 1}, "classes": 3}},
         {"arguments": {"backbone": {"features": 1, "length": "long"}, "classes": 3}},
         {"arguments": {"backbone": {"features": 1, "length": 9, "mixer": 5}, "classes": 3}},
+        {"arguments": {"backbone": {"features": 10**17, "length": 9}, "classes": 10**17}},
         {"layers": []},
         {"layers": None},
         {"layers": {"backbone.blocks.9.mixer": {"num_taps": 4}}},
@@ -306,6 +308,22 @@ def test_config_with_senseless_values(folder, reconfigure, values):
     with pytest.raises(FileError) as told:
         mrconv.load(folder)
     assert str(told.value).startswith(f"load: {path} must describe a model of mrconv; got ")
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
+def test_no_permission(folder, monkeypatch, name):
+    def guarded(read):
+        def method(path, *arguments, **options):
+            if path.name == name:
+                raise PermissionError(13, "Permission denied")
+            return read(path, *arguments, **options)
+
+        return method
+
+    for method in ("open", "read_text"):
+        monkeypatch.setattr(Path, method, guarded(getattr(Path, method)))
+    with pytest.raises(FileError, match=rf"{name} must be .*; got \[Errno 13\] Permission denied"):
+        mrconv.load(folder)
 
 
 @pytest.mark.parametrize("key", ["arguments", "layers", "input", "labels", "metrics"])

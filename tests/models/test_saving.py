@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -231,6 +232,54 @@ def test_a_value_that_json_cannot_hold_leaves_the_old_model_whole(model, tmp_pat
         assert mrconv.load(tmp_path).metrics == {"test_accuracy": 0.5}
 
 
+def test_numbers_of_numpy_and_torch_are_kept_as_numbers(model, tmp_path):
+    model.metrics = {"a": np.float32(0.5), "b": torch.tensor(0.25), "c": 3}
+    model.contract = InputContract("series", 32, mean=np.float32(0.5))
+    loaded = mrconv.load(model.save_pretrained(tmp_path))
+    assert loaded.metrics == {"a": 0.5, "b": 0.25, "c": 3.0}
+    assert loaded.contract == model.contract
+
+
+@pytest.mark.parametrize("value", ["good", None, [0.5], torch.zeros(2)], ids=str)
+def test_a_metric_that_is_no_number(model, says, tmp_path, value):
+    model.save_pretrained(tmp_path)
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    model.metrics = {"test_accuracy": value}
+    sentence = (
+        f"save_pretrained: settings and metrics must be plain values; got {value!r}. "
+        "Convert it to a number, or leave it out."
+    )
+    with says(ArgumentError, sentence):
+        model.save_pretrained(tmp_path)
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("name", ["MyClassifier", "SequenceClassifier"])
+def test_a_class_that_load_does_not_build(small_backbone, says, tmp_path, name):
+    mine = type(name, (mrconv.SequenceClassifier,), {})(small_backbone(), 3)
+    sentence = (
+        "save_pretrained: the model's class must be one of SequenceClassifier, SequenceRegressor, "
+        f"SequenceLabeller, Forecaster; got {name}. Save model.state_dict() instead."
+    )
+    with says(ArgumentError, sentence):
+        mine.save_pretrained(tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_file_that_cannot_be_written_aside_leaves_all_as_they_were(model, tmp_path, monkeypatch):
+    model.save_pretrained(tmp_path)
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    model.metrics, write = {"test_accuracy": 0.5}, Path.write_text
+
+    def fail_for_the_card(path, *arguments, **options):
+        return (fail if "README" in path.name else write)(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, "write_text", fail_for_the_card)
+    with pytest.raises(FileError, match="No space left on device"):
+        model.save_pretrained(tmp_path)
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
 def test_a_callable_kernel_is_refused_before_anything_is_written(small_backbone, says, tmp_path):
     backbone = small_backbone(mixer={"kernel": DenseKernel, "kernel_size": 4})
     sentence = (
@@ -245,7 +294,8 @@ def test_a_callable_kernel_is_refused_before_anything_is_written(small_backbone,
 
 def test_a_folder_that_cannot_be_made(model, tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(FileError):
+    start = f"save_pretrained: {tmp_path / 'file'} must be a folder that can be written; got "
+    with pytest.raises(FileError, match=f"^{re.escape(start)}.*File exists"):
         model.save_pretrained(tmp_path / "file")
     assert (tmp_path / "file").read_text() == "in the way"
 

@@ -174,13 +174,16 @@ def test_meta_device():
     assert merged.checked is None
 
 
-def test_refuses_training_mode(says):
+@pytest.mark.parametrize("part", ["", "kernels", "kernels.1"])
+def test_refuses_training_mode(says, part):
+    made = layer()
+    made.get_submodule(part).train()
     with says(
         MergeError,
         "reparameterize: BatchNorm statistics are still changing (training mode); "
         "got training=True. Call model.eval() first.",
     ):
-        MRConv(3, 24, kernel_size=4).reparameterize()
+        made.reparameterize()
 
 
 def test_refuses_other_forms(says):

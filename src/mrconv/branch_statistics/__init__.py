@@ -6,7 +6,16 @@ convolves once; ``textbook`` computes every output, and is the definition and th
 """
 
 from .dispatch import normalized_branches
-from .moments import count_valid, masked_moments
+from .moments import count_valid, joined_moments, masked_moments, total_valid
+from .processes import world_size
 from .settings import BranchNorm
 
-__all__ = ["BranchNorm", "count_valid", "masked_moments", "normalized_branches"]
+__all__ = [
+    "BranchNorm",
+    "count_valid",
+    "joined_moments",
+    "masked_moments",
+    "normalized_branches",
+    "total_valid",
+    "world_size",
+]

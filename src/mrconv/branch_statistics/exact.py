@@ -7,6 +7,7 @@ that of a kernel merged beforehand. Blocks of channels are worked through whole,
 spectra stay in the cache; the backward pass computes them again.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -14,6 +15,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from .._checks import mask_invalid
+from ..convolution import channel_blocks, run_blocks
 from .branches import Branches, Products
 from .plan import Plan
 from .processes import added_in_place, world_size
@@ -55,11 +57,14 @@ class Saved(NamedTuple):
         return cls(wide(*gain.shape), wide(*gain.shape), wide(channels), merged, products)
 
 
-def _channel_blocks(u: Tensor, size: int) -> list[slice]:
-    step = max(1, BLOCK // max(1, u.shape[0] * size))
-    if world_size() > 1:  # every process must come to the same sums in the same order
-        step = -(-u.shape[1] // 8)
-    return [slice(start, start + step) for start in range(0, u.shape[1], step)]
+def _for_each_block(work: Callable[[slice], None], u: Tensor, size: int) -> None:
+    """Runs ``work`` on blocks of channels; over processes, on the same blocks in the same order."""
+    if world_size() == 1:
+        run_blocks(work, channel_blocks(u, size, BLOCK))
+        return
+    step = -(-u.shape[1] // 8)
+    for start in range(0, u.shape[1], step):
+        work(slice(start, start + step))
 
 
 def _count(u: Tensor, lengths: Tensor | None) -> Tensor:
@@ -84,7 +89,8 @@ def forward(
     y, saved = torch.empty(u.shape, dtype=u.dtype, device=u.device), Saved.empty(u, gain, plan)
     mean = torch.empty_like(saved.var)
     saved.centre.copy_(u.sum((0, 2), dtype=F64) / count)
-    for block in _channel_blocks(u, plan.size):
+
+    def work(block: slice) -> None:
         rows = Rows.of(u[:, block], saved.centre[block], lengths, plan.reach, plan.size)
         branches = Branches(plan, packed[block])
         first, second = branches.moments(rows, saved.products.of(block))
@@ -99,6 +105,8 @@ def forward(
         level = (shift[:, block] - scale * relative).sum(0)
         y[:, block] = _convolved(rows, merged, level)
         saved.relative[:, block], saved.merged[block] = relative, merged
+
+    _for_each_block(work, u, plan.size)
     return y, mean, saved
 
 
@@ -134,7 +142,8 @@ def backward(
     total = added_in_place(_count(u, lengths))
     du = torch.empty(u.shape, dtype=u.dtype, device=u.device)
     dpacked, dgain, dshift = (torch.empty_like(x) for x in (packed, gain, gain))
-    for block in _channel_blocks(u, plan.size):
+
+    def work(block: slice) -> None:
         rows = Rows.of(u[:, block], saved.centre[block], lengths, plan.reach, plan.size)
         branches = Branches(plan, packed[block])
         spectrum = torch.fft.rfft(gradient[:, block], plan.size)
@@ -157,6 +166,8 @@ def backward(
         rows.add_gradient(x, dlags, dheads)
         rows.add_last_gradient(x, dlast)
         du[:, block] = mask_invalid(x, lengths)
+
+    _for_each_block(work, u, plan.size)
     return du, dpacked, dgain, dshift
 
 

@@ -7,7 +7,7 @@ from .._checks import mask_invalid
 from ..errors import ArgumentError
 from .processes import added, world_size
 
-__all__ = ["count_valid", "joined_moments", "masked_moments"]
+__all__ = ["count_valid", "joined_moments", "masked_moments", "total_valid"]
 
 
 def count_valid(owner: str, x: Tensor, lengths: Tensor | None) -> Tensor | int:
@@ -31,6 +31,14 @@ def count_valid(owner: str, x: Tensor, lengths: Tensor | None) -> Tensor | int:
             f"got {int(count)}. Pass a longer batch, or call .eval() first."
         )
     return count
+
+
+def total_valid(owner: str, x: Tensor, lengths: Tensor | None) -> Tensor | int:
+    """As ``count_valid``, of all processes together."""
+    count = count_valid(owner, x, lengths)
+    if world_size() == 1:
+        return count
+    return added(torch.as_tensor(count, dtype=torch.float64, device=x.device))
 
 
 def masked_moments(x: Tensor, lengths: Tensor | None, count: Tensor | int) -> tuple[Tensor, Tensor]:

@@ -59,6 +59,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # the reader, such as head, has left; nothing more can be written
         sys.stderr.close()
         return 1
+    except OSError as error:
+        print(
+            f"error: {options.verb}: files must be readable and writable; got {error}. "
+            "Check path, permissions and space.",
+            file=sys.stderr,
+        )
+        return 2
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130

@@ -1,6 +1,8 @@
 """``mrconv predict``: labels and probabilities for series in files."""
 
 import argparse
+import csv
+import io
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -27,31 +29,33 @@ def run(args: argparse.Namespace) -> int:
     from ..data.writing import write_text
 
     model = mrconv.load(args.model)
-    lines, unreadable = [_header(model)], []
+    rows, unreadable = [_header(model)], []
     for file in args.files:
         try:
             series = read_series(file, model.expects)
         except mrconv.errors.FileError as error:
             unreadable.append(str(error))
             continue
-        lines += [f"{file},{i},{_answer(model, one)}" for i, one in enumerate(series)]
-    print("\n".join(lines))
+        rows += [(file, str(i), *_answer(model, one)) for i, one in enumerate(series)]
+    table = io.StringIO()
+    csv.writer(table, lineterminator="\n").writerows(rows)
+    print(table.getvalue(), end="")
     if args.csv:
-        write_text(args.csv, "\n".join(lines) + "\n")
+        write_text(args.csv, table.getvalue())
     for message in unreadable:
         print(f"unreadable: {message}", file=sys.stderr)
     return 1 if unreadable else 0
 
 
-def _header(model: "SequenceModel") -> str:
+def _header(model: "SequenceModel") -> tuple[str, ...]:
     from ..models import SequenceClassifier
 
     if isinstance(model, SequenceClassifier):
-        return "file,series,label,probability"
-    return "file,series,values"
+        return "file", "series", "label", "probability"
+    return "file", "series", "values"
 
 
-def _answer(model: "SequenceModel", series: "NDArray[Any]") -> str:
+def _answer(model: "SequenceModel", series: "NDArray[Any]") -> tuple[str, ...]:
     import torch
 
     from ..models import SequenceClassifier
@@ -62,5 +66,5 @@ def _answer(model: "SequenceModel", series: "NDArray[Any]") -> str:
     if isinstance(model, SequenceClassifier):
         probability, best = model.predict_proba(x)[0].max(-1)
         label = model.labels[int(best)] if model.labels else str(int(best))
-        return f"{label},{float(probability):.4f}"
-    return " ".join(f"{float(value):.6g}" for value in model.predict(x)[0].flatten())
+        return label, f"{float(probability):.4f}"
+    return (" ".join(f"{float(value):.6g}" for value in model.predict(x)[0].flatten()),)

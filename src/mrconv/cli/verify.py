@@ -1,12 +1,14 @@
 """``mrconv verify``: all forms of a model against each other."""
 
 import argparse
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from ..models import SequenceModel
+    from ..verification import Row
 
 HELP = "compare all forms of a model; exit code 1 if one differs"
 
@@ -16,13 +18,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help="folder of a saved model, or its name on the Hub")
     parser.add_argument("others", nargs="*", help="other forms of it; none: its merge")
     parser.add_argument("--data", metavar="FILE", help="series to compare on; none: random input")
-    parser.add_argument("--json", metavar="FILE", help="write the table as JSON")
+    parser.add_argument(
+        "--json", metavar="FILE", help="write the table as JSON; null where a number is not finite"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Prints the table."""
     import json
-    from dataclasses import asdict
 
     import mrconv
 
@@ -35,9 +38,19 @@ def run(args: argparse.Namespace) -> int:
     print(proof)
     print("all forms agree" if proof.holds else "FORMS DIFFER beyond their bounds")
     if args.json:
-        content = {"holds": proof.holds, "rows": [asdict(row) for row in proof.rows]}
+        content = {"holds": proof.holds, "rows": [_plain(row) for row in proof.rows]}
         write_text(args.json, json.dumps(content, indent=2) + "\n")
     return 0 if proof.holds else 1
+
+
+def _plain(row: "Row") -> dict[str, Any]:
+    """A row's values as JSON has them: None for what is not finite."""
+    from dataclasses import asdict
+
+    return {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value
+        for key, value in asdict(row).items()
+    }
 
 
 def _inputs(model: "SequenceModel", file: str) -> "tuple[Tensor, Tensor]":

@@ -34,6 +34,7 @@ class InputContract:
     Raises:
         ArgumentError: For an unknown kind, a size below 1, a std that is not positive, or tokens
             without a vocabulary.
+        DtypeError: For a size that is not a whole number.
 
     Example:
         >>> import numpy as np
@@ -60,6 +61,11 @@ class InputContract:
                 f"InputContract: std must be positive; got {self.std}. Use 1 for unscaled input."
             )
         if self.kind == "tokens":
+            if self.vocabulary is None:
+                raise ArgumentError(
+                    "InputContract: vocabulary must be given for tokens; got None. "
+                    "Pass the number of tokens."
+                )
             check_count("InputContract", "vocabulary", self.vocabulary)
 
     def prepare(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -92,20 +98,23 @@ class InputContract:
             raise ShapeError(
                 f"input: values must be (length, {self.channels}); got {values.shape}. {remedy}"
             )
-        if not np.isfinite(values).all():
-            where = int(np.argwhere(~np.isfinite(values))[0, 0])
+        with np.errstate(over="ignore", invalid="ignore"):  # told as not finite
+            scaled = ((values.astype(np.float64) - self.mean) / self.std).astype(np.float32)
+        if not np.isfinite(scaled).all():
+            where = int(np.argwhere(~np.isfinite(scaled))[0, 0])
             raise ArgumentError(
                 f"input: values must be finite; got {values[where].tolist()} at sample {where}. "
                 "Fill or remove missing values first."
             )
-        return ((values - self.mean) / self.std).astype(np.float32)
+        return scaled
 
     def _tokens(self, values: NDArray[Any]) -> NDArray[np.int64]:
         if values.ndim != 1:
             raise ShapeError(
                 f"input: tokens must be (length,); got {values.shape}. Pass one sequence."
             )
-        tokens = values.astype(np.int64)
+        with np.errstate(invalid="ignore"):  # NaN and inf equal no whole number
+            tokens = values.astype(np.int64)
         if (tokens != values).any():
             raise DtypeError("input: tokens must be whole numbers; got fractions. Round them.")
         vocabulary = self.vocabulary or 0

@@ -2,6 +2,7 @@
 
 import csv
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def read_series(path: str | Path, contract: InputContract) -> list[NDArray[Any]]
         raise FileError(f"{path}: must be a file; got nothing of that name. Check the path.")
     arrays = _csv_arrays(path) if path.suffix == ".csv" else _numpy_arrays(path)
     raw = [series for array in arrays for series in _separated(array, contract)]
-    if not raw or not all(len(series) for series in raw):
+    if not raw or not all(series.size for series in raw):
         raise FileError(f"{path}: must hold at least one sample; got none. Remove the file.")
     try:
         return [contract.prepare(series) for series in raw]
@@ -53,14 +54,30 @@ def read_series(path: str | Path, contract: InputContract) -> list[NDArray[Any]]
 
 
 def _numpy_arrays(path: Path) -> list[NDArray[Any]]:
+    # what numpy, zipfile and zlib raise for damaged files
+    damage = (ValueError, OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
     try:
-        loaded = np.load(path, allow_pickle=False)
-        return [loaded[name] for name in loaded.files] if path.suffix == ".npz" else [loaded]
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise FileError(
-            f"{path}: must be a whole {path.suffix[1:].upper()} file of numbers; got {error}. "
-            "Write it again with numpy.save."
-        ) from None
+        with path.open("rb") as file:
+            loaded = np.load(file, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                found, arrays = ".npy", [loaded]
+            else:
+                with loaded:
+                    found, arrays = ".npz", [loaded[name] for name in loaded.files]
+    except damage as error:
+        raise FileError(_not_whole(path, error)) from None
+    if found != path.suffix:
+        raise FileError(_not_whole(path, f"the content of a file {found}"))
+    if not all(isinstance(array, np.ndarray) for array in arrays):
+        raise FileError(_not_whole(path, "an archive of other files"))
+    return arrays
+
+
+def _not_whole(path: Path, got: object) -> str:
+    return (
+        f"{path}: must be a whole {path.suffix[1:].upper()} file of numbers; got {got}. "
+        "Write it again with numpy.save."
+    )
 
 
 def _csv_arrays(path: Path) -> list[NDArray[Any]]:
@@ -70,6 +87,10 @@ def _csv_arrays(path: Path) -> list[NDArray[Any]]:
     except (UnicodeDecodeError, csv.Error) as error:
         raise FileError(
             f"{path}: must be a text table; got {error}. Save it as CSV in UTF-8."
+        ) from None
+    except OSError as error:
+        raise FileError(
+            f"{path}: must be a file that can be read; got {error.strerror}. Check its permissions."
         ) from None
     if rows and not _is_number(rows[0][0]):
         rows = rows[1:]  # names of the columns

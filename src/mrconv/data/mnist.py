@@ -1,6 +1,7 @@
 """MNIST-5k: 5,000 handwritten digits as sequences of 784 pixels."""
 
 import gzip
+import warnings
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,7 +71,8 @@ class MNIST5k:
 def _read(path: Path) -> NDArray[np.float64]:
     """The table, 5,000 x 785, sorted by label."""
     try:
-        with gzip.open(path, "rt", encoding="ascii") as file:
+        with gzip.open(path, "rt", encoding="ascii") as file, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of an empty table, which is refused below
             table = np.loadtxt(file, delimiter=",")
     except FileNotFoundError:
         raise FileError(

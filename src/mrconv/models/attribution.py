@@ -5,6 +5,7 @@ from torch import Tensor, nn
 
 from ..errors import ArgumentError
 from ..nn.mr_conv import MRConv
+from ..nn.reparameterize import in_training
 from .classifier import SequenceClassifier
 
 __all__ = ["resolution_shares"]
@@ -39,10 +40,10 @@ def resolution_shares(model: SequenceClassifier, x: Tensor) -> Tensor:
         tensor([1.0000, 1.0000])
     """
     layers = [module for module in model.modules() if isinstance(module, MRConv)]
-    if model.training or len({layer.resolutions for layer in layers}) != 1:
+    if in_training(model) or len({layer.resolutions for layer in layers}) != 1:
         raise ArgumentError(
             "resolution_shares: the model must be in eval mode, in branches form, with equal "
-            f"resolutions in all layers; got training={model.training}, "
+            f"resolutions in all layers; got training={in_training(model)}, "
             f"resolutions {[layer.resolutions for layer in layers]}. Load the unmerged model."
         )
     met: list[tuple[MRConv, Tensor, Tensor]] = []

@@ -105,7 +105,7 @@ class SequenceBackbone(nn.Module):
         if lengths is not None:
             check_lengths("SequenceBackbone", lengths, x.shape[0], x.shape[1])
         if self.tokens:
-            valid = mask_invalid(x[:, None], lengths)[:, 0]  # padding may hold any number
+            valid = mask_invalid(x.long()[:, None], lengths)[:, 0]  # padding may hold any number
             self._check_tokens(valid)
             h = self.encoder(valid).transpose(1, 2)
         else:

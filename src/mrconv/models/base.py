@@ -7,8 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from .._checks import check_count
 from ..data.contract import InputContract
 from ..errors import ArgumentError
+from ..nn.reparameterize import in_training
 from .backbone import SequenceBackbone
 
 __all__ = ["SequenceModel"]
@@ -58,7 +60,8 @@ class SequenceModel(nn.Module, ABC):
             What ``answer`` makes of the outputs: classes, values or futures.
 
         Raises:
-            ArgumentError: In training mode.
+            ArgumentError: In training mode, of the model or a part of it, or if ``batch_size`` is
+                below 1.
         """
         return self.answer(self._outputs("predict", x, lengths, batch_size))
 
@@ -68,7 +71,8 @@ class SequenceModel(nn.Module, ABC):
 
     @torch.no_grad()
     def _outputs(self, verb: str, x: Tensor, lengths: Tensor | None, batch_size: int) -> Tensor:
-        if self.training:
+        check_count(verb, "batch_size", batch_size)
+        if in_training(self):
             raise ArgumentError(
                 f"{verb}: the model must be in eval mode; got training=True. "
                 "Call model.eval() first."
@@ -83,7 +87,7 @@ class SequenceModel(nn.Module, ABC):
     def save_pretrained(self, folder: str | Path) -> Path:
         """Writes the model as a folder of model.safetensors, config.json and README.md.
 
-        Files are written aside and moved into place.
+        All are written aside, then moved into place.
 
         Args:
             folder: Made if it is not there; files of the same names in it are replaced.
@@ -92,7 +96,8 @@ class SequenceModel(nn.Module, ABC):
             The folder.
 
         Raises:
-            ArgumentError: If a setting cannot be written, such as a kernel given as a callable.
+            ArgumentError: If a setting cannot be written, such as a kernel given as a callable, or
+                the model is of a class that ``load`` does not build.
             FileError: If the folder cannot be written.
         """
         from .saving import save

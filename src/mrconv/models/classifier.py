@@ -5,8 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .._checks import check_choice, check_count
-from ..errors import ArgumentError
+from .._checks import check_choice, check_count, check_lengths
+from ..errors import ArgumentError, ShapeError
 from .backbone import SequenceBackbone
 from .base import SequenceModel
 from .pooling import POOLINGS, PoolingName
@@ -91,6 +91,7 @@ class SequenceClassifier(SequenceModel):
 
         Raises:
             ArgumentError: If a pair is missing, or given to a model of single sequences.
+            ShapeError: If the two differ in more than their length.
         """
         if self.pair != (pair is not None):
             wanted = "two sequences" if self.pair else "one sequence"
@@ -125,7 +126,8 @@ class SequenceClassifier(SequenceModel):
             Probabilities.                                            (N, classes)
 
         Raises:
-            ArgumentError: In training mode.
+            ArgumentError: In training mode, of the model or a part of it, or if ``batch_size`` is
+                below 1.
         """
         return self._outputs("predict_proba", x, lengths, batch_size).softmax(-1)
 
@@ -134,16 +136,21 @@ def _stacked(
     x: Tensor, lengths: Tensor | None, pair: Tensor, pair_lengths: Tensor | None
 ) -> tuple[Tensor, Tensor | None]:
     """Both sequences of every pair as rows of one batch, zeros behind the shorter side."""
+    if min(x.ndim, pair.ndim) < 2 or x.shape[:1] + x.shape[2:] != pair.shape[:1] + pair.shape[2:]:
+        raise ShapeError(
+            "SequenceClassifier: the sequences of a pair must have equal shapes but for their "
+            f"length; got {tuple(x.shape)} and {tuple(pair.shape)}. "
+            "Pass one second sequence for every first one."
+        )
     longest = max(x.shape[1], pair.shape[1])
-    rows = []
-    for side in (x, pair):
+    rows, ends = [], []
+    for side, own in ((x, lengths), (pair, pair_lengths)):
+        if own is not None:
+            check_lengths("SequenceClassifier", own, len(side), side.shape[1])
         missing = [0, 0] * (side.ndim - 2) + [0, longest - side.shape[1]]
         rows.append(nn.functional.pad(side, missing))
+        full = torch.full((len(side),), side.shape[1], device=side.device)
+        ends.append(full if own is None else own.to(side.device))
     if lengths is None and pair_lengths is None and x.shape[1] == pair.shape[1]:
         return torch.cat(rows), None
-    full = [torch.full((len(side),), side.shape[1], device=side.device) for side in (x, pair)]
-    given = [
-        own if own is not None else all_of
-        for own, all_of in zip((lengths, pair_lengths), full, strict=True)
-    ]
-    return torch.cat(rows), torch.cat(given)
+    return torch.cat(rows), torch.cat(ends)

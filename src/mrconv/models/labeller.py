@@ -80,6 +80,7 @@ class SequenceLabeller(SequenceModel):
             Probabilities.                                         (N, L, classes)
 
         Raises:
-            ArgumentError: In training mode.
+            ArgumentError: In training mode, of the model or a part of it, or if ``batch_size`` is
+                below 1.
         """
         return self._outputs("predict_proba", x, lengths, batch_size).softmax(-1)

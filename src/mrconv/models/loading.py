@@ -19,7 +19,7 @@ from .saving import CONFIG, FORMAT, MODELS, WEIGHTS, skeleton
 
 __all__ = ["load"]
 
-HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
+HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*")  # ./model and ../model are folders
 PICKLES = (b"\x80", b"PK\x03\x04")  # a bare pickle, and torch.save's zip of pickles
 
 
@@ -49,7 +49,7 @@ def load(folder: str | Path) -> SequenceModel:
     weights = _read_weights(path / WEIGHTS)
     try:
         model = _rebuilt(config)
-    except (MrconvError, KeyError, TypeError, ValueError) as error:
+    except (MrconvError, AttributeError, KeyError, RuntimeError, TypeError, ValueError) as error:
         raise FileError(
             f"load: {path / CONFIG} must describe a model of mrconv; got {error}. "
             "Save the model again."
@@ -95,7 +95,7 @@ def _read_config(path: Path) -> dict[str, Any]:
         )
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         raise FileError(f"load: {path} must be JSON; got {error}. Save the model again.") from None
     if not isinstance(config, dict) or config.get("format") != FORMAT:
         found = config.get("format") if isinstance(config, dict) else type(config).__name__
@@ -103,10 +103,10 @@ def _read_config(path: Path) -> dict[str, Any]:
             f"load: {path} must have format {FORMAT}; got {found!r}. "
             "Open it with the version of mrconv that wrote it."
         )
-    if config.get("model") not in MODELS:
-        name = str(config.get("model"))
+    name = config.get("model")
+    if not isinstance(name, str) or name not in MODELS:
         raise FileError(
-            f"load: {path} must name a model of mrconv; got {name!r}. {nearest(name, MODELS)}"
+            f"load: {path} must name a model of mrconv; got {name!r}. {nearest(str(name), MODELS)}"
         )
     return config
 
@@ -116,15 +116,17 @@ def _read_weights(path: Path) -> dict[str, Tensor]:
         raise FileError(
             f"load: {path} must be there; got no such file. Save the model with save_pretrained."
         )
-    with path.open("rb") as file:
-        start = file.read(4)
-    if start.startswith(PICKLES):
-        raise FileError(
-            f"load: {path} must be a safetensors file; got a pickle, which could run code and was "
-            "not opened. Convert it where you trust it, with safetensors.torch.save_file."
-        )
     try:
-        return load_file(path)
+        with path.open("rb") as file:
+            start = file.read(4)
+        if start.startswith(PICKLES):
+            raise FileError(
+                f"load: {path} must be a safetensors file; got a pickle, which could run code and "
+                "was not opened. Convert it where you trust it, with safetensors.torch.save_file."
+            )
+        # Copies: in the mapped file float64 may stand at an address that is no multiple of 16,
+        # where an FFT of complex numbers ends the process.
+        return {name: tensor.clone() for name, tensor in load_file(path).items()}
     except (SafetensorError, OSError) as error:
         raise FileError(
             f"load: {path} must be a whole safetensors file; got {error}. Copy or save it again."

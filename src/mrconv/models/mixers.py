@@ -38,7 +38,8 @@ def mixer_per_layer(mixer: MixerSettings, depth: int) -> list[dict[str, Any]]:
     """
     if isinstance(mixer, Mapping):
         return [dict(mixer)] * depth
-    if isinstance(mixer, str) or not all(isinstance(one, Mapping) for one in mixer):
+    is_list = isinstance(mixer, Sequence) and not isinstance(mixer, str)
+    if not is_list or not all(isinstance(one, Mapping) for one in mixer):
         raise DtypeError(
             f"mixer: must be a mapping of settings or a list of them; got {mixer!r}. "
             "Pass {'kernel': 'dilated', 'kernel_size': 8}."

@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import nn
 
 from .._version import __version__
-from ..data.writing import write_text, written_aside
+from ..data.writing import written_aside
+from ..errors import ArgumentError, FileError
 from ..nn.long_conv import LongConv
 from ..nn.mr_conv import MRConv
 from .backbone import SequenceBackbone
@@ -40,13 +42,29 @@ def save(model: SequenceModel, folder: Path) -> Path:
 
     Returns:
         The folder.
+
+    Raises:
+        ArgumentError: If the configuration cannot be written; nothing is.
+        FileError: If the folder cannot be written.
     """
     config = configuration(model)
+    text, readme = json.dumps(config, indent=2, default=_number) + "\n", card(config)
     weights = {name: tensor.contiguous() for name, tensor in model.state_dict().items()}
-    with written_aside(folder / WEIGHTS) as aside:
-        save_file(weights, aside, metadata={"format": "pt"})
-    write_text(folder / CARD, card(config))
-    write_text(folder / CONFIG, json.dumps(config, indent=2) + "\n")
+    try:
+        # The files are moved when the block ends: all of them, or none where one was not written.
+        with (
+            written_aside(folder / CARD) as new_card,
+            written_aside(folder / CONFIG) as new_config,
+            written_aside(folder / WEIGHTS) as new_weights,
+        ):
+            save_file(weights, new_weights, metadata={"format": "pt"})
+            new_config.write_text(text, encoding="utf-8")
+            new_card.write_text(readme, encoding="utf-8")
+    except (OSError, SafetensorError) as error:
+        raise FileError(
+            f"save_pretrained: {folder} must be a folder that can be written; got {error}. "
+            "Choose another folder, or make room."
+        ) from None
     return folder
 
 
@@ -58,9 +76,17 @@ def configuration(model: SequenceModel) -> dict[str, Any]:
 
     Returns:
         Plain values; the keys are those of the file format.
+
+    Raises:
+        ArgumentError: If the model is of another class, or a setting or metric is no plain value.
     """
-    arguments = {"backbone": model.backbone.arguments, **model.arguments}
     name = type(model).__name__
+    if MODELS.get(name) is not type(model):
+        raise ArgumentError(
+            f"save_pretrained: the model's class must be one of {', '.join(MODELS)}; got {name}. "
+            "Save model.state_dict() instead."
+        )
+    arguments = {"backbone": model.backbone.arguments, **model.arguments}
     return {
         "format": FORMAT,
         "model": name,
@@ -68,8 +94,8 @@ def configuration(model: SequenceModel) -> dict[str, Any]:
         "arguments": arguments,
         "layers": _converted_layers(model, skeleton(name, arguments)),
         "input": None if model.contract is None else model.contract.as_dict(),
-        "labels": list(model.labels),
-        "metrics": dict(model.metrics),
+        "labels": [str(label) for label in model.labels],
+        "metrics": {name: _number(value) for name, value in model.metrics.items()},
         "versions": {"mrconv": __version__, "torch": str(torch.__version__)},
     }
 
@@ -88,6 +114,17 @@ def skeleton(name: str, arguments: dict[str, Any]) -> SequenceModel:
     with torch.device("meta"):
         backbone = SequenceBackbone(**options.pop("backbone"))
         return MODELS[name](backbone, **options)
+
+
+def _number(value: Any) -> float:
+    """A number, numpy's and torch's included, as JSON takes it."""
+    try:
+        return float(value)
+    except (RuntimeError, TypeError, ValueError):
+        raise ArgumentError(
+            f"save_pretrained: settings and metrics must be plain values; got {value!r}. "
+            "Convert it to a number, or leave it out."
+        ) from None
 
 
 def _form(model: nn.Module) -> str:

@@ -12,7 +12,7 @@ from .._checks import (
     mask_invalid,
     widened,
 )
-from ..branch_statistics import BranchNorm, count_valid, normalized_branches
+from ..branch_statistics import BranchNorm, normalized_branches, total_valid
 from ..convolution import Method, long_convolution
 from ..errors import ArgumentError, DtypeError
 from ..kernels import Branch, Kernel, branch, kernel_factory
@@ -227,7 +227,7 @@ class MRConv(nn.Module):
         y, mean, var = normalized_branches(
             u, branches, gain, shift, self.norm, lengths, causal=self.causal, method=method
         )
-        count = count_valid("MRConv", u, lengths)
+        count = total_valid("MRConv", u, lengths)
         update_running(self, mean, var, count, self.norm.momentum)
         return y if self.skip is None else y + widened(self.skip)[:, None] * u
 

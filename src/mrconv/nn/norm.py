@@ -5,9 +5,10 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from .._checks import HALF, check_count, check_layer_input, check_lengths, mask_invalid, widened
-from ..branch_statistics import count_valid, masked_moments
+from ..branch_statistics import count_valid, joined_moments, masked_moments, world_size
 
 __all__ = ["NORMS", "ChannelNorm", "MaskedBatchNorm", "NormName", "update_running"]
 
@@ -122,13 +123,27 @@ class MaskedBatchNorm(nn.Module):
         wide = mask_invalid(widened(x), lengths)  # a NaN times a gradient of 0 is a NaN
         if self.training:
             count = count_valid("MaskedBatchNorm", wide, lengths)
-            mean, var = masked_moments(wide, lengths, count)
-            update_running(self, mean, var, count, self.momentum)
-        else:
-            mean, var = self.running_mean, self.running_var
-        scale = widened(self.weight) * torch.rsqrt(var + self.eps)
-        y = (wide - mean[:, None]) * scale[:, None] + widened(self.bias)[:, None]
+            if lengths is not None or world_size() > 1 or self.momentum is None:
+                return mask_invalid(self._by_moments(wide, lengths, count), lengths).to(x.dtype)
+            self.num_batches_tracked.add_(1)
+        y = functional.batch_norm(
+            wide,
+            self.running_mean,
+            self.running_var,
+            widened(self.weight),
+            widened(self.bias),
+            training=self.training,
+            momentum=self.momentum or 0.0,
+            eps=self.eps,
+        )
         return mask_invalid(y, lengths).to(x.dtype)
+
+    def _by_moments(self, x: Tensor, lengths: Tensor | None, count: Tensor | int) -> Tensor:
+        """Training where torch's kernel cannot: with lengths, over processes, averaging batches."""
+        mean, var, total = joined_moments(*masked_moments(x, lengths, count), count)
+        update_running(self, mean, var, total, self.momentum)
+        scale = widened(self.weight) * torch.rsqrt(var + self.eps)
+        return (x - mean[:, None]) * scale[:, None] + widened(self.bias)[:, None]
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "MaskedBatchNorm":
         keep_statistics(self, lambda: super(MaskedBatchNorm, self)._apply(fn, recurse))

@@ -14,7 +14,7 @@ from .long_conv import LongConv
 if TYPE_CHECKING:
     from .mr_conv import MRConv
 
-__all__ = ["TOLERANCES", "Check", "Form", "refuse_training", "reparameterize"]
+__all__ = ["TOLERANCES", "Check", "Form", "in_training", "refuse_training", "reparameterize"]
 
 Form = Literal["merged"]
 
@@ -43,9 +43,18 @@ class Check:
         return f"differs by {self.difference:.1e} on {self.inputs} {dtype}"
 
 
+def in_training(module: nn.Module) -> bool:
+    """Whether a module or any part of it is in training mode.
+
+    Lists do not count: they compute nothing, and a slice of one starts in training mode.
+    """
+    lists = (nn.ModuleList, nn.ModuleDict)
+    return any(part.training for part in module.modules() if not isinstance(part, lists))
+
+
 def refuse_training(what: str, module: nn.Module) -> None:
     """Raises a MergeError if the module's BatchNorm statistics are still changing."""
-    if module.training:
+    if in_training(module):
         raise MergeError(
             f"{what}: BatchNorm statistics are still changing (training mode); got training=True. "
             "Call model.eval() first."
