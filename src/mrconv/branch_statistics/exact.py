@@ -88,7 +88,8 @@ def forward(
     total = added_in_place(count.clone())
     y, saved = torch.empty(u.shape, dtype=u.dtype, device=u.device), Saved.empty(u, gain, plan)
     mean = torch.empty_like(saved.var)
-    saved.centre.copy_(u.sum((0, 2), dtype=F64) / count)
+    # one centre for all processes: what it adds to mean and output then cancels over them
+    saved.centre.copy_(added_in_place(u.sum((0, 2), dtype=F64)) / total)
 
     def work(block: slice) -> None:
         rows = Rows.of(u[:, block], saved.centre[block], lengths, plan.reach, plan.size)
