@@ -128,7 +128,11 @@ def test_mistakes_come_before_any_work(says, folder: Path) -> None:
 
 @pytest.mark.slow
 def test_ctrl_c_in_a_process_of_its_own(folder: Path) -> None:
-    script = "import sys; from mrconv.cli import main; sys.exit(main())"
+    # a shell's background job ignores Ctrl-C, and its children inherit that
+    script = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from mrconv.cli import main; sys.exit(main())"
+    )
     words = ["train", "toy.yaml", "epochs=400", "schedule=constant", "--out", "run", *ALLOW]
     command = [sys.executable, "-c", script, *words]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}

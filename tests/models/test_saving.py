@@ -310,3 +310,20 @@ def test_files_in_place_are_replaced_not_written_into(model, tmp_path):
         reader.seek(0)
         assert reader.read(100) == before  # the old file, still whole for who had it open
     assert torch.equal(mrconv.load(folder).head.weight, model.head.weight)
+
+
+def test_a_header_size_may_look_like_a_pickle(tmp_path):
+    # the file begins with the size of its header, here padded to 128 modulo 256, b"\x80"
+    from safetensors.torch import load_file, save_file
+
+    backbone = mrconv.SequenceBackbone(1, 16, channels=4, depth=1)
+    model = mrconv.SequenceClassifier(backbone, classes=2).eval()
+    folder = model.save_pretrained(tmp_path / "model")
+    file, tensors = folder / "model.safetensors", load_file(folder / "model.safetensors")
+    for padding in range(1, 300):
+        save_file(tensors, file, metadata={"format": "pt", "note": "x" * padding})
+        if file.read_bytes()[:1] == b"\x80":
+            break
+    assert file.read_bytes()[:1] == b"\x80"
+    x = torch.randn(2, 16, 1)
+    assert torch.equal(mrconv.load(folder)(x), model(x))

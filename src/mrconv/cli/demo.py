@@ -15,6 +15,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's arguments."""
     parser.add_argument("--out", default="runs/demo", metavar="DIR", help="folder for results")
     parser.add_argument("--epochs", type=int, help="passes over the digits (default: the recipe's)")
+    parser.add_argument(
+        "--statistics",
+        choices=("exact", "textbook"),
+        default="exact",
+        help="how BatchNorm's statistics of the branches are found; the numbers are the same",
+    )
     parser.add_argument("--seed", type=int, default=0, help="of initialisation and order")
 
 
@@ -28,6 +34,9 @@ def run(args: argparse.Namespace) -> int:
     if args.epochs is not None:
         overrides.append(f"epochs={args.epochs}")
         command += ["--epochs", str(args.epochs)]
+    if args.statistics != "exact":
+        overrides.append(f"model.backbone.mixer.norm={{statistics: {args.statistics}}}")
+        command += ["--statistics", args.statistics]
     print("sequential MNIST: 4 MRConv blocks, 64 channels, 784 samples a digit")
     try:
         result = run_demo(

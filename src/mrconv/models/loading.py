@@ -117,20 +117,27 @@ def _read_weights(path: Path) -> dict[str, Tensor]:
             f"load: {path} must be there; got no such file. Save the model with save_pretrained."
         )
     try:
-        with path.open("rb") as file:
-            start = file.read(4)
-        if start.startswith(PICKLES):
-            raise FileError(
-                f"load: {path} must be a safetensors file; got a pickle, which could run code and "
-                "was not opened. Convert it where you trust it, with safetensors.torch.save_file."
-            )
         # Copies: in the mapped file float64 may stand at an address that is no multiple of 16,
         # where an FFT of complex numbers ends the process.
         return {name: tensor.clone() for name, tensor in load_file(path).items()}
     except (SafetensorError, OSError) as error:
+        # only now: a whole file may begin with the same bytes, which are the size of its header
+        if _begins_like_a_pickle(path):
+            raise FileError(
+                f"load: {path} must be a safetensors file; got a pickle, which could run code and "
+                "was not opened. Convert it where you trust it, with safetensors.torch.save_file."
+            ) from None
         raise FileError(
             f"load: {path} must be a whole safetensors file; got {error}. Copy or save it again."
         ) from None
+
+
+def _begins_like_a_pickle(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(4).startswith(PICKLES)
+    except OSError:
+        return False
 
 
 def _rebuilt(config: Mapping[str, Any]) -> SequenceModel:
