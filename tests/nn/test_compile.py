@@ -1,6 +1,7 @@
 """Layers under torch.compile at several lengths, and under torch.export."""
 
 import copy
+import shutil
 
 import pytest
 import torch
@@ -73,3 +74,25 @@ def test_export_runs_without_the_operator(causal):
     program = torch.export.export(layer, (x,))
     assert not any("mrconv" in str(node.target) for node in program.graph.nodes)
     assert_close(program.module()(x), layer(x))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="inductor needs a C++ compiler")
+@pytest.mark.filterwarnings("ignore")
+def test_inductor_trains_and_predicts_the_same():
+    layer = MRConv(4, 32, kernel_size=4, kernel="fourier+sparse", dtype=torch.float64)
+    twin = copy.deepcopy(layer)
+    compiled = torch.compile(twin, fullgraph=True)
+    for length in (20, 33):
+        x = torch.randn(2, 4, length, dtype=torch.float64)
+        got, expected = compiled(x), layer(x)
+        assert_close(got, expected)
+        got.sum().backward()
+        expected.sum().backward()
+    for name, parameter in layer.named_parameters():
+        torch.testing.assert_close(
+            twin.get_parameter(name).grad, parameter.grad, rtol=1e-8, atol=1e-8
+        )
+    layer.eval()
+    twin.eval()
+    assert_close(compiled(x), layer(x))
