@@ -322,6 +322,8 @@ def test_no_permission(folder, monkeypatch, name):
 
     for method in ("open", "read_text"):
         monkeypatch.setattr(Path, method, guarded(getattr(Path, method)))
+    # safetensors opens the file itself
+    monkeypatch.setattr("mrconv.models.loading.load_file", guarded(load_file))
     with pytest.raises(FileError, match=rf"{name} must be .*; got \[Errno 13\] Permission denied"):
         mrconv.load(folder)
 
