@@ -13,7 +13,7 @@ from ..errors import ArgumentError
 from ..nn.reparameterize import in_training
 from .backbone import SequenceBackbone
 
-__all__ = ["SequenceModel"]
+__all__ = ["ScoringModel", "SequenceModel"]
 
 
 class SequenceModel(nn.Module, ABC):
@@ -103,3 +103,29 @@ class SequenceModel(nn.Module, ABC):
         from .saving import save
 
         return save(self, Path(folder))
+
+
+class ScoringModel(SequenceModel):
+    """A model whose outputs are class scores (logits) along the last axis."""
+
+    def answer(self, outputs: Tensor) -> Tensor:
+        """The class with the largest score.                     (N,) or (N, L)."""
+        return outputs.argmax(-1)
+
+    def predict_proba(
+        self, x: Tensor, lengths: Tensor | None = None, batch_size: int = 64
+    ) -> Tensor:
+        """Probabilities of the classes, softmax(logits), in eval mode and without gradients.
+
+        Args:
+            x: Values (N, L, F), or tokens (N, L).
+            lengths: Valid samples of each row; None: all.                (N,)
+            batch_size: Rows run at a time.
+
+        Returns:
+            Probabilities, (N, classes), or (N, L, classes) of a labeller.
+
+        Raises:
+            ArgumentError: In training mode.
+        """
+        return self._outputs("predict_proba", x, lengths, batch_size).softmax(-1)

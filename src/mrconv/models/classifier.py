@@ -8,13 +8,13 @@ from torch import Tensor, nn
 from .._checks import check_choice, check_count, check_lengths
 from ..errors import ArgumentError, ShapeError
 from .backbone import SequenceBackbone
-from .base import SequenceModel
+from .base import ScoringModel
 from .pooling import POOLINGS, PoolingName
 
 __all__ = ["SequenceClassifier"]
 
 
-class SequenceClassifier(SequenceModel):
+class SequenceClassifier(ScoringModel):
     """Pooled features of a sequence to class scores (logits).
 
     logits = W pool(h) + b.  For pairs, with e and f the pooled features of the two sequences:
@@ -107,29 +107,6 @@ class SequenceClassifier(SequenceModel):
         pooled = pool(self.backbone(both, both_lengths), both_lengths)
         e, f = pooled.chunk(2)
         return self.head(torch.cat([e, f, e - f, e * f], -1))
-
-    def answer(self, outputs: Tensor) -> Tensor:
-        """The class with the largest score.                              (N,)."""
-        return outputs.argmax(-1)
-
-    def predict_proba(
-        self, x: Tensor, lengths: Tensor | None = None, batch_size: int = 64
-    ) -> Tensor:
-        """Probabilities of the classes, softmax(logits), in eval mode and without gradients.
-
-        Args:
-            x: Values (N, L, F), or tokens (N, L).
-            lengths: Valid samples of each row; None: all.                (N,)
-            batch_size: Rows run at a time.
-
-        Returns:
-            Probabilities.                                            (N, classes)
-
-        Raises:
-            ArgumentError: In training mode, of the model or a part of it, or if ``batch_size`` is
-                below 1.
-        """
-        return self._outputs("predict_proba", x, lengths, batch_size).softmax(-1)
 
 
 def _stacked(

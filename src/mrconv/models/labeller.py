@@ -7,12 +7,12 @@ from torch import Tensor, nn
 
 from .._checks import check_count, mask_invalid
 from .backbone import SequenceBackbone
-from .base import SequenceModel
+from .base import ScoringModel
 
 __all__ = ["SequenceLabeller"]
 
 
-class SequenceLabeller(SequenceModel):
+class SequenceLabeller(ScoringModel):
     """Features of every sample to class scores, W h[t] + b.
 
     Args:
@@ -61,26 +61,3 @@ class SequenceLabeller(SequenceModel):
         """
         logits = self.head(self.backbone(x, lengths))
         return mask_invalid(logits.transpose(1, 2), lengths).transpose(1, 2)
-
-    def answer(self, outputs: Tensor) -> Tensor:
-        """The class with the largest score at every sample.            (N, L)."""
-        return outputs.argmax(-1)
-
-    def predict_proba(
-        self, x: Tensor, lengths: Tensor | None = None, batch_size: int = 64
-    ) -> Tensor:
-        """Probabilities of the classes at every sample, in eval mode and without gradients.
-
-        Args:
-            x: Values (N, L, F), or tokens (N, L).
-            lengths: Valid samples of each row; None: all.                (N,)
-            batch_size: Rows run at a time.
-
-        Returns:
-            Probabilities.                                         (N, L, classes)
-
-        Raises:
-            ArgumentError: In training mode, of the model or a part of it, or if ``batch_size`` is
-                below 1.
-        """
-        return self._outputs("predict_proba", x, lengths, batch_size).softmax(-1)
