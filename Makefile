@@ -59,12 +59,12 @@ docs: $(DOCS)  ## build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir site
 	@echo "docs: open site/index.html"
 
-bench: $(CORE)  ## run the speed comparisons
-	@if $(BIN)/mrconv --help | grep -q '^ *bench '; then \
-	  echo "bench: $(BIN)/mrconv bench"; $(BIN)/mrconv bench; \
-	else \
-	  echo "bench: this version has no speed comparisons yet" >&2; exit 1; \
-	fi
+bench: $(CORE)  ## run the speed comparisons, about half an hour, into benchmarks/results/
+	@echo "bench: conv, branches, layers, into benchmarks/results/"
+	@$(BIN)/mrconv bench conv --json benchmarks/results/conv.json
+	@$(BIN)/mrconv bench branches --json benchmarks/results/branches.json
+	@$(BIN)/mrconv bench layers --json benchmarks/results/layers.json \
+	  --picture docs/figures/layers.svg
 
 clean:  ## remove build results and caches; keeps the environment and runs/
 	@echo "clean: site dist caches"

@@ -5,8 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mrconv import convolution
-from mrconv.convolution import fast_length, long_convolution
+from mrconv.convolution import fast_length, long_convolution, operator
 from mrconv.errors import ArgumentError, DtypeError, ShapeError
 from mrconv.testing import assert_close, direct_convolution
 
@@ -68,16 +67,22 @@ def test_empty(batch, channels, length, num_taps, causal, method):
 
 @pytest.mark.parametrize("block", [1, 64, 200, 1 << 18])
 @SIDES
-def test_blocks_of_any_size_give_the_same(monkeypatch, block, causal):
+@pytest.mark.parametrize("threads", [1, 2])
+def test_blocks_of_any_size_give_the_same(monkeypatch, block, causal, threads):
     u, taps = operands(20, 13, causal, channels=5)
     expected = direct_convolution(u, taps, causal=causal)
-    monkeypatch.setattr(convolution, "BLOCK", block)
+    monkeypatch.setattr(operator, "BLOCK", block)
+    monkeypatch.setattr(operator, "MANY", 0)  # in worker threads, where there are two
+    torch.set_num_threads(threads)
     u.requires_grad_()
     taps.requires_grad_()
-    y = long_convolution(u, taps, causal=causal)
+    try:
+        y = long_convolution(u, taps, causal=causal, method="fft")
+        weights = torch.randn_like(y)
+        got = torch.autograd.grad(y, (u, taps), weights)
+    finally:
+        torch.set_num_threads(1)
     assert_close(y, expected)
-    weights = torch.randn_like(y)
-    got = torch.autograd.grad(y, (u, taps), weights)
     oracle = torch.autograd.grad(direct_convolution(u, taps, causal=causal), (u, taps), weights)
     for one, other in zip(got, oracle, strict=True):
         assert_close(one, other, 1e-12)
@@ -107,16 +112,17 @@ def test_gradient_of_one_argument_only(which):
 
 
 @SIDES
-def test_operators_pass_torchs_own_checks(causal):
+@pytest.mark.parametrize("short", [True, False])
+def test_operators_pass_torchs_own_checks(causal, short):
     u, taps = operands(6, 4, causal, channels=2)
     future = 0 if causal else 4
-    arguments = (u.requires_grad_(), taps.requires_grad_(), future)
+    arguments = (u.requires_grad_(), taps.requires_grad_(), future, short)
     # what the test of dynamic shapes traces has complex numbers, so it is left to the layers
     utilities = ("test_schema", "test_autograd_registration", "test_faketensor")
-    torch.library.opcheck(convolution._operator, arguments, test_utils=utilities)
+    torch.library.opcheck(operator.convolve, arguments, test_utils=utilities)
     gradient = torch.randn(2, 2, 6, dtype=torch.float64)
-    detached = (gradient, u.detach(), taps.detach(), future)
-    torch.library.opcheck(convolution._operator_backward, detached, test_utils=utilities)
+    detached = (gradient, u.detach(), taps.detach(), future, short)
+    torch.library.opcheck(operator.convolve_backward, detached, test_utils=utilities)
 
 
 def test_strided_operands():
@@ -193,6 +199,41 @@ def test_vmap_over_each_argument(causal, method, mapped):
         one_u = u if u_at is None else many_u[i]
         one_taps = taps if taps_at is None else many_taps[i]
         assert_close(y[i], direct_convolution(one_u, one_taps, causal=causal))
+
+
+@SIDES
+@METHODS
+def test_many_gradients_at_once(causal, method):
+    u, taps = (x.requires_grad_() for x in operands(9, 4, causal))
+    y = long_convolution(u, taps, causal=causal, method=method)
+    many = torch.randn(5, *y.shape, dtype=y.dtype)
+    together = torch.autograd.grad(y, (u, taps), many, is_grads_batched=True, retain_graph=True)
+    for i in range(5):
+        for got, expected in zip(
+            together, torch.autograd.grad(y, (u, taps), many[i], retain_graph=True), strict=True
+        ):
+            assert_close(got[i], expected)
+
+
+@SIDES
+def test_a_small_input_is_convolved_without_blocks(causal, monkeypatch):
+    u, taps = operands(40, 20, causal)
+    expected = long_convolution(u, taps, causal=causal, method="fft")
+    monkeypatch.setattr(operator, "channel_blocks", None)
+    assert_close(long_convolution(u, taps, causal=causal), expected)
+    with pytest.raises(TypeError):
+        long_convolution(u, taps, causal=causal, method="fft")
+
+
+@SIDES
+def test_few_taps_are_added_up_without_a_transform(causal, monkeypatch):
+    u, taps = operands(9, 4, causal)
+    monkeypatch.setattr(torch.fft, "rfft", None)
+    assert_close(
+        long_convolution(u, taps, causal=causal), direct_convolution(u, taps, causal=causal)
+    )
+    with pytest.raises(TypeError):
+        long_convolution(u, taps, causal=causal, method="fft")
 
 
 def test_fast_length():

@@ -8,13 +8,14 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 
 import mrconv
+from mrconv._checks import mask_invalid
 from mrconv.branch_statistics import normalized_branches
 from mrconv.kernels import Branch
 from mrconv.nn import MaskedBatchNorm
 
 EXACT, TEXTBOOK = mrconv.BranchNorm(), mrconv.BranchNorm(statistics="textbook")
 # (B, D, L, l_0, R): powers of two, odd, prime, kernels longer than the input, one branch, and
-# branches of more and of fewer taps than a Gram matrix takes
+# branches of more and of fewer taps than a Gram matrix takes; of many rows, so that tails are used
 SIZES = [
     (3, 2, 64, 4, 5),
     (2, 3, 50, 3, 5),
@@ -24,15 +25,25 @@ SIZES = [
     (2, 3, 100, 40, 2),
     (2, 3, 128, 8, 5),
     (1, 1, 3, 2, 1),
+    (9, 1, 512, 40, 4),
+    (9, 2, 300, 40, 4),
 ]
 
 
-def made_branches(channels, kernel_size, resolutions, kind):
+def made_branches(channels, length, kernel_size, resolutions, kind):
     branches = []
     for i in range(resolutions):
         comb = kind == "combs" or (kind == "mixed" and i % 2)
         taps = kernel_size if comb else kernel_size << i
+        taps = 2 * taps if kind == "two-sided" else taps
         values = torch.randn(channels, taps, dtype=torch.float64).requires_grad_()
+        if kind == "scattered":
+            # one lag may lie beyond the input; a single tap that is met would have no gradient
+            near = torch.randperm(min(taps - 1, length))[: 3 + 7 * (i % 3)].sort().values
+            lags = torch.cat([near, torch.tensor([taps - 1])])
+            few = len(lags)
+            branches.append(Branch(values[:, :few].detach().requires_grad_(), 1, lags, taps))
+            continue
         branches.append(Branch(values, 1 << i if comb else 1))
     return branches
 
@@ -42,7 +53,7 @@ def relative(got, expected):
 
 
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
-@pytest.mark.parametrize("kind", ["combs", "dense", "mixed"])
+@pytest.mark.parametrize("kind", ["combs", "dense", "mixed", "two-sided", "scattered"])
 @pytest.mark.parametrize("offset", [0.0, 1e3])
 @pytest.mark.parametrize("ragged", [False, True])
 def test_equals_textbook(sizes, kind, offset, ragged):
@@ -54,15 +65,19 @@ def test_equals_textbook(sizes, kind, offset, ragged):
         lengths[0] = length
         u = torch.where((torch.arange(length) < lengths[:, None])[:, None], u, 0)
     u.requires_grad_()
-    branches = made_branches(channels, kernel_size, resolutions, kind)
+    branches = made_branches(channels, length, kernel_size, resolutions, kind)
     gain = torch.rand(resolutions, channels, dtype=torch.float64).requires_grad_()
     shift = torch.randn(resolutions, channels, dtype=torch.float64).requires_grad_()
     weights = torch.randn(batch, channels, length, dtype=torch.float64)
-    leaves = [u, gain, shift, *(branch.values for branch in branches)]
+    skip = torch.randn(channels, dtype=torch.float64).requires_grad_()
+    leaves = [u, gain, shift, skip, *(branch.values for branch in branches)]
 
     def run(norm):
-        outputs = normalized_branches(u, branches, gain, shift, norm, lengths)
-        return [*outputs, *torch.autograd.grad((outputs[0] * weights).sum(), leaves)]
+        outputs = normalized_branches(
+            u, branches, gain, shift, norm, lengths, skip=skip, causal=kind != "two-sided"
+        )
+        du, *rest = torch.autograd.grad((outputs[0] * weights).sum(), leaves)
+        return [*outputs, mask_invalid(du, lengths), *rest]
 
     for got, expected in zip(run(EXACT), run(TEXTBOOK), strict=True):
         assert relative(got, expected) < 1e-9

@@ -53,6 +53,26 @@ def test_equal(dtype, settings):
     assert all(block.mixer.checked is not None for block in merged.blocks)
 
 
+@pytest.mark.parametrize("causal", [True, False])
+def test_a_model_of_many_kinds_of_layers(causal):
+    mixers = [
+        {"name": name, "causal": causal} for name in ("s4d", "sgconv", "attention", "long_conv")
+    ]
+    backbone = mrconv.SequenceBackbone(
+        2, 20, channels=4, depth=5, mixer=[*mixers, {"kernel_size": 4}], dtype=torch.float64
+    )
+    model = mrconv.SequenceLabeller(backbone, 3, dtype=torch.float64).eval()
+    merged = merge(model)
+    kinds = [type(block.mixer).__name__ for block in merged.backbone.blocks]
+    assert kinds == ["LongConv", "LongConv", "Attention", "LongConv", "LongConv"]
+    x, lengths = torch.randn(3, 30, 2, dtype=torch.float64), torch.tensor([30, 7, 0])
+    assert_close(merged(x, lengths), model(x, lengths))
+    proof = mrconv.verify(model)
+    assert proof.holds
+    places = [f"backbone.blocks.{i}.mixer" for i in (0, 1, 3, 4)]
+    assert [row.place for row in proof.rows] == [*places, "features", "output"]
+
+
 def test_the_model_stays_and_shares_nothing():
     model = trained()
     before = copy.deepcopy(model.state_dict())

@@ -1,20 +1,24 @@
-"""Merging of a whole model: every multi-resolution layer becomes one convolution."""
+"""Merging of a whole model: every layer that makes its taps becomes one with explicit taps."""
 
 import copy
 from typing import TypeVar
 
 from torch import nn
 
+from .nn.kernel_conv import KernelConv
 from .nn.mr_conv import MRConv
 from .nn.reparameterize import Form, refuse_training
 
-__all__ = ["merge"]
+__all__ = ["MERGEABLE", "merge"]
 
 Module = TypeVar("Module", bound=nn.Module)
 
+#: Layers that a merge replaces by one convolution with explicit taps.
+MERGEABLE = (MRConv, KernelConv)
+
 
 def merge(model: Module, *, rate: int = 1, form: Form = "merged") -> Module:
-    """A copy of a model whose MRConv layers are replaced by the LongConv each equals.
+    """A copy of a model in which each MRConv and KernelConv is replaced by an equal LongConv.
 
     Every new layer has compared itself with its branches and keeps the difference in
     ``checked``; ``mrconv.verify`` compares the models. Other modules are copied as they are, so a
@@ -26,7 +30,7 @@ def merge(model: Module, *, rate: int = 1, form: Form = "merged") -> Module:
         form: "merged".
 
     Returns:
-        A new model in eval mode; an MRConv gives a LongConv.
+        A new model in eval mode; an MRConv or KernelConv gives a LongConv.
 
     Raises:
         MergeError: In training mode, for another form, or if a comparison fails.
@@ -41,7 +45,7 @@ def merge(model: Module, *, rate: int = 1, form: Form = "merged") -> Module:
         'LongConv'
     """
     refuse_training("merge", model)
-    layers = [module for module in model.modules() if isinstance(module, MRConv)]
+    layers = [module for module in model.modules() if isinstance(module, MERGEABLE)]
     # deepcopy takes the replacement for every object that its memo already holds, however often
     # the object is shared.
     replaced = {id(layer): layer.reparameterize(rate, form) for layer in layers}

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 
 from .branch_statistics import BranchNorm
 from .errors import ArgumentError, MergeError
-from .merging import merge
+from .merging import MERGEABLE, merge
 from .nn.long_conv import LongConv
 from .nn.mr_conv import MRConv
-from .nn.reparameterize import TOLERANCES, refuse_training
+from .nn.reparameterize import TOLERANCES, narrowest, refuse_training
 
 __all__ = ["Proof", "Row", "verify"]
 
@@ -120,7 +120,7 @@ def _forms(model: nn.Module, others: Sequence[nn.Module]) -> list[tuple[str, nn.
 
 
 def _has_branches(model: nn.Module) -> bool:
-    return any(isinstance(module, MRConv) for module in model.modules())
+    return any(isinstance(module, MERGEABLE) for module in model.modules())
 
 
 def _by_branches(model: nn.Module) -> nn.Module:
@@ -135,9 +135,9 @@ def _by_branches(model: nn.Module) -> nn.Module:
 def _made_up(model: nn.Module) -> Inputs:
     """Two random sequences that the model takes, or two pairs of them."""
     seeded = torch.Generator().manual_seed(0)
-    like = next(model.parameters())
-    if isinstance(model, (MRConv, LongConv)):
-        length = model.length if isinstance(model, MRConv) else model.num_taps
+    like = narrowest(model)
+    if isinstance(model, (*MERGEABLE, LongConv)):
+        length = model.num_taps if isinstance(model, LongConv) else model.length
         size = (2, model.channels, length + length // 2 + 1)
         return torch.randn(size, generator=seeded).to(like)
     backbone: Any = getattr(model, "backbone", model)
@@ -163,11 +163,11 @@ class _Run:
         self.layers = {
             name: layer
             for name, layer in module.named_modules()
-            if isinstance(layer, (MRConv, LongConv))
+            if isinstance(layer, (*MERGEABLE, LongConv))
         }
         self.met: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {}
         self.outputs: dict[str, Tensor] = {}
-        self.dtype = next(module.parameters()).dtype
+        self.dtype = narrowest(module).dtype
         watched: dict[str, nn.Module] = {**self.layers}
         if isinstance(backbone := getattr(module, "backbone", None), nn.Module):
             watched["features"] = backbone

@@ -5,6 +5,9 @@ from mrconv.kernels import (
     DilatedKernel,
     FourierKernel,
     ImplicitKernel,
+    InterpolatedKernel,
+    ModalKernel,
+    S4DKernel,
     SparseKernel,
     kernel_factory,
 )
@@ -34,6 +37,28 @@ class TestImplicit(_OfClass):
     cls = ImplicitKernel
 
 
+class TestInterpolated(_OfClass):
+    cls = InterpolatedKernel
+
+
+class TestInterpolatedOfManyPieces(KernelContract):
+    def make(self, channels, kernel_size, resolution, *, device=None, dtype=None):
+        sizes = (channels, kernel_size, resolution)
+        return InterpolatedKernel(*sizes, points=3, decay=0.7, device=device, dtype=dtype)
+
+
+class TestModal(_OfClass):
+    cls = ModalKernel
+    # without a span of one sample, where decays and angles have no effect on the past
+    sizes = tuple(size for size in KernelContract.sizes if size != (1, 0))
+
+
+class TestS4D(KernelContract):
+    def make(self, channels, kernel_size, resolution, *, device=None, dtype=None):
+        sizes = (channels, kernel_size, resolution)
+        return S4DKernel(*sizes, order=6, device=device, dtype=dtype)
+
+
 class TestSparse(_OfClass):
     cls = SparseKernel
 
@@ -52,3 +77,8 @@ class TestFourierSparse(_OfName):
 
 class TestThree(_OfName):
     name = "dense+dilated+implicit"
+
+
+class TestModalSparse(_OfName):
+    name = "modal+sparse"
+    sizes = TestModal.sizes

@@ -14,7 +14,8 @@ from mrconv.kernels import (
 )
 from mrconv.testing import assert_close
 
-NAMES = "'dense', 'fourier', 'dilated', 'sparse', 'implicit'"
+KNOWN = "Known: dense, dilated, fourier, implicit, modal, sparse."
+NAMES = "'dense', 'fourier', 'dilated', 'sparse', 'implicit', 'modal'"
 
 
 def test_taps_are_the_weighted_sum():
@@ -79,9 +80,9 @@ def test_names_joined_by_plus():
     [
         ("forier", "forier", "Did you mean 'fourier'?"),
         ("fourier+spars", "spars", "Did you mean 'sparse'?"),
-        ("wavelet", "wavelet", "Known: dense, dilated, fourier, implicit, sparse."),
-        ("fourier+", "", "Known: dense, dilated, fourier, implicit, sparse."),
-        ("", "", "Known: dense, dilated, fourier, implicit, sparse."),
+        ("wavelet", "wavelet", KNOWN),
+        ("fourier+", "", KNOWN),
+        ("", "", KNOWN),
     ],
 )
 def test_refuses_unknown_names(says, name, part, hint):

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 import mrconv
-from mrconv.nn import ChannelNorm, MaskedBatchNorm
+from mrconv.nn import Attention, ChannelNorm, KernelConv, MaskedBatchNorm
 from mrconv.testing import direct_convolution, layer_output, settled
 
 LENGTH = 32
@@ -63,6 +63,14 @@ def written_out(backbone, x: Tensor, lengths: Tensor | None = None, seen: dict |
 def mixer_output(mixer: nn.Module, u: Tensor, lengths: Tensor) -> Tensor:
     if isinstance(mixer, mrconv.MRConv):
         return layer_output(mixer, u, lengths)
+    if isinstance(mixer, KernelConv):
+        taps = mixer.past.taps()
+        if mixer.future is not None:
+            taps = torch.cat([mixer.future.future_taps().flip(-1), taps], -1)
+        y = direct_convolution(u, taps, causal=mixer.causal)
+        return y if mixer.skip is None else y + mixer.skip.double()[:, None] * u
+    if isinstance(mixer, Attention):
+        return mixer(u, lengths)  # written out in its own tests
     return direct_convolution(u, mixer.taps, causal=mixer.causal) + mixer.bias.double()[:, None]
 
 

@@ -22,6 +22,10 @@ MIXERS = [
     {"name": "long_conv"},
     {"name": "long_conv", "causal": False},
     [{"name": "long_conv"}, {"kernel": "implicit", "kernel_size": 4}],
+    {"kernel": "modal", "kernel_size": 8},
+    {"name": "s4d", "skip": False},
+    {"name": "sgconv", "points": 4, "causal": False},
+    [{"name": "attention"}, {"name": "attention", "num_heads": 2, "causal": False}],
 ]
 
 

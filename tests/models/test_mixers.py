@@ -6,6 +6,9 @@ import torch
 import mrconv
 from mrconv.errors import ArgumentError, DtypeError
 from mrconv.models.mixers import MIXERS, make_mixer, mixer_per_layer
+from mrconv.testing import assert_close
+
+NAMES = "'mrconv', 'long_conv', 's4d', 'sgconv', 'attention'"
 
 
 def test_mrconv_is_the_default():
@@ -23,6 +26,26 @@ def test_names(name):
     assert all(parameter.is_meta for parameter in layer.parameters())
 
 
+def test_settings_of_the_baselines_reach_their_layers():
+    s4d = make_mixer({"name": "s4d", "order": 6, "skip": False}, 3, 20)
+    assert s4d.past.coefficients.shape == (3, 3, 2)
+    assert s4d.skip is None
+    sgconv = make_mixer({"name": "sgconv", "points": 4, "decay": 0.8}, 3, 20, dtype=torch.float64)
+    assert (sgconv.past.points, sgconv.past.decay, sgconv.past.pieces) == (4, 0.8, 4)
+    assert sgconv.skip.dtype == torch.float64
+    attention = make_mixer({"name": "attention", "num_heads": 3}, 6, 20)
+    assert attention.num_heads == 3
+
+
+@pytest.mark.parametrize("name", ["s4d", "sgconv"])
+def test_baselines_are_the_layer_of_that_kernel(name):
+    named = make_mixer({"name": name}, 3, 20)
+    layer = mrconv.nn.KernelConv(3, 20, kernel=name)
+    layer.load_state_dict(named.state_dict())
+    x = torch.randn(2, 3, 30)
+    assert_close(named(x), layer(x))
+
+
 def test_settings_are_left_as_they_were():
     settings = {"name": "mrconv", "kernel_size": 4, "norm": {"eps": 0.1}}
     make_mixer(settings, 3, 20)
@@ -34,11 +57,12 @@ def test_settings_are_left_as_they_were():
     [
         (
             {"name": "mrcov"},
-            "name must be one of 'mrconv', 'long_conv'; got 'mrcov'. Did you mean 'mrconv'?",
+            f"name must be one of {NAMES}; got 'mrcov'. Did you mean 'mrconv'?",
         ),
         (
             {"name": None},
-            "name must be one of 'mrconv', 'long_conv'; got None. Known: long_conv, mrconv.",
+            f"name must be one of {NAMES}; got None. "
+            "Known: attention, long_conv, mrconv, s4d, sgconv.",
         ),
         (
             {"kernal": "dense"},
@@ -57,6 +81,18 @@ def test_settings_are_left_as_they_were():
         (
             {"name": "long_conv", "kernel_size": 4},
             "keys must be arguments of LongConv; got 'kernel_size'. Known: bias, causal.",
+        ),
+        (
+            {"name": "s4d", "kernel": "sgconv"},
+            "keys must be arguments of S4D; got 'kernel'. Known: causal, order, skip.",
+        ),
+        (
+            {"name": "sgconv", "point": 16},
+            "keys must be arguments of SGConv; got 'point'. Did you mean 'points'?",
+        ),
+        (
+            {"name": "attention", "heads": 4},
+            "keys must be arguments of Attention; got 'heads'. Did you mean 'num_heads'?",
         ),
     ],
 )

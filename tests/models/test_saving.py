@@ -18,7 +18,7 @@ from mrconv.kernels import DenseKernel
 from mrconv.models import saving
 
 FORMS = pytest.mark.parametrize("form", ["branches", "merged"])
-KERNELS = ["dense", "fourier", "dilated", "sparse", "implicit", "fourier+sparse"]
+KERNELS = ["dense", "fourier", "dilated", "sparse", "implicit", "modal", "fourier+sparse"]
 FILES = ["README.md", "config.json", "model.safetensors"]
 
 
@@ -80,12 +80,15 @@ def test_every_kernel(small_backbone, settle, tmp_path, form, causal, kernel):
         {"mixer": {"norm": mrconv.BranchNorm(None, 1e-3), "kernel_size": 4}},
         {"mixer": [{"name": "long_conv", "bias": False}, {"kernel_size": 8}]},
         {"mixer": {"name": "long_conv", "causal": False}, "pre_norm": True, "norm": "layer"},
+        {"mixer": {"name": "s4d", "order": 6, "skip": False}},
+        {"mixer": {"name": "sgconv", "points": 4, "decay": 0.8, "causal": False}},
+        {"mixer": [{"name": "attention", "num_heads": 2}, {"name": "s4d"}]},
         {"tokens": True, "features": 5},
     ],
     ids=str,
 )
 def test_every_setting(small_backbone, settle, tmp_path, form, settings):
-    if form == "merged" and "name" in settings.get("mixer", {}):
+    if form == "merged" and settings.get("mixer") == {"name": "long_conv", "causal": False}:
         pytest.skip("has no other form")
     model = settle(mrconv.SequenceLabeller(small_backbone(**settings), 3, dtype=torch.float64))
     model = in_form(model, form)

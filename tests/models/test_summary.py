@@ -18,6 +18,8 @@ SHAPES = [
     [{"name": "long_conv"}, CAUSAL],
     [{"name": "long_conv", "causal": False}, {"kernel_size": 8, "kernel": "fourier"}],
     [{"combine": "concat", "kernel": "dense", "kernel_size": 2}, CAUSAL],
+    [{"name": "s4d"}, {"name": "sgconv", "points": 4}],
+    [{"name": "sgconv", "points": 4, "causal": False}, {"name": "s4d", "causal": False}],
 ]
 
 
@@ -35,7 +37,7 @@ def model_of(small_backbone, settle):
 def samples_that_matter(model, length=101, at=50):
     """Input samples on which one output depends, by gradients in the direct mode."""
     for module in model.modules():
-        if isinstance(module, (mrconv.MRConv, mrconv.LongConv)):
+        if isinstance(module, (mrconv.MRConv, mrconv.nn.KernelConv, mrconv.LongConv)):
             module.forward = functools.partial(module.forward, method="direct")
     x = torch.randn(1, length, model.backbone.features, dtype=torch.float64, requires_grad=True)
     (gradient,) = torch.autograd.grad(model(x)[0, at].sum(), x)
@@ -95,6 +97,38 @@ def test_operations(length, num_taps, size):
     one = 6 * convolution + length * 2 * (2 * 6) * 6
     assert [layer.operations for layer in summary.layers] == pytest.approx([one] * 3)
     assert summary.operations == pytest.approx(3 * one)
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_attention_sees_the_length_of_the_model(model_of, causal):
+    model = model_of([{"name": "attention", "causal": causal}, {"kernel_size": 4}], length=10)
+    first, _ = summarize(model).layers
+    assert (first.kind, first.kernel, first.resolutions) == ("Attention", "softmax", None)
+    assert (first.num_taps, first.causal, first.parameters) == (10, causal, 4 * 8**2)
+    products = 4 * 8**2 * 10 + 2 * 8 * 10**2  # projections; scores and their weighted sum
+    assert first.operations == 2 * products + 2 * (2 * 8) * 8 * 10
+    summary = summarize(model)
+    assert (summary.past, summary.future) == (9 + 7, 0 if causal else 9)
+    last, head = samples_that_matter(model, 10, 9), samples_that_matter(model, 10, 0)
+    assert last.tolist() == list(range(10))
+    assert head.tolist() == ([0] if causal else list(range(10)))
+
+
+def test_layers_of_one_kernel(model_of):
+    first, second = summarize(model_of([{"name": "s4d"}, {"name": "sgconv"}])).layers
+    assert (first.kind, first.kernel, first.resolutions) == ("S4D", "S4DKernel", None)
+    assert (second.kind, second.kernel) == ("SGConv", "InterpolatedKernel")
+    assert (first.num_taps, second.num_taps) == (10, 10)
+    assert (first.parameters, second.parameters) == (8 * (1 + 4 * 32 + 1), 8 * 11)
+
+
+@pytest.mark.parametrize("mixer", [{"name": "s4d"}, {"name": "sgconv", "causal": False}])
+def test_merging_layers_of_one_kernel_keeps_everything(model_of, mixer):
+    model = model_of(mixer)
+    before, after = summarize(model), summarize(mrconv.merge(model))
+    assert (after.past, after.future) == (before.past, before.future)
+    assert after.operations == before.operations
+    assert [layer.kind for layer in after.layers] == ["LongConv", "LongConv"]
 
 
 def test_merging_keeps_receptive_field_and_operations(model_of):

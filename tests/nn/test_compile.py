@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from mrconv import LongConv, MRConv
-from mrconv.nn import MaskedBatchNorm, ResidualBlock
+from mrconv.nn import Attention, KernelConv, MaskedBatchNorm, ResidualBlock
 from mrconv.testing import assert_close
 
 MAKERS = {
@@ -16,6 +16,11 @@ MAKERS = {
     "MRConv two-sided": lambda: MRConv(
         3, 8, kernel_size=4, kernel="sparse", combine="concat", causal=False
     ),
+    "modal": lambda: MRConv(3, 8, kernel_size=4, kernel="modal"),
+    "S4D": lambda: KernelConv(3, 10),
+    "SGConv two-sided": lambda: KernelConv(3, 10, kernel="sgconv", causal=False),
+    "Attention": lambda: Attention(3, 10),
+    "Attention two-sided": lambda: Attention(3, 10, causal=False),
     "MaskedBatchNorm": lambda: MaskedBatchNorm(3),
     "ResidualBlock": lambda: ResidualBlock(MRConv(3, 4, kernel_size=4, kernel="implicit"), 3),
 }
@@ -49,7 +54,7 @@ def test_trains_at_several_lengths(name):
         torch.testing.assert_close(other.state_dict()[key], value)
 
 
-@pytest.mark.parametrize("name", ["LongConv", "MRConv"])
+@pytest.mark.parametrize("name", ["LongConv", "MRConv", "S4D", "Attention"])
 def test_eval_mode_at_several_lengths(name):
     layer = MAKERS[name]().eval()
     compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")

@@ -97,8 +97,8 @@ def test_refuses_layer_norm_and_says_why(says):
 def test_refuses_unknown_kernels(says):
     with says(
         ArgumentError,
-        "kernel: must be one of 'dense', 'fourier', 'dilated', 'sparse', 'implicit', or several "
-        "joined by +; got 'furier'. Did you mean 'fourier'?",
+        "kernel: must be one of 'dense', 'fourier', 'dilated', 'sparse', 'implicit', 'modal', or "
+        "several joined by +; got 'furier'. Did you mean 'fourier'?",
     ):
         mrconv.MRConv(2, 24, kernel_size=4, kernel="furier")
 

@@ -18,7 +18,7 @@ from mrconv.testing import (
     settled,
 )
 
-KERNELS = ["dense", "fourier", "dilated", "sparse", "implicit", "fourier+sparse"]
+KERNELS = ["dense", "fourier", "dilated", "sparse", "implicit", "modal", "fourier+sparse"]
 COMBINE = pytest.mark.parametrize("combine", ["sum", "concat"])
 SIDES = pytest.mark.parametrize("causal", [True, False])
 NORMS = pytest.mark.parametrize("norm", ["batch", "constant", "none"])

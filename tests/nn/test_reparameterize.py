@@ -13,7 +13,7 @@ from mrconv.nn import Check, reparameterize
 from mrconv.nn.reparameterize import TOLERANCES as LIBRARY_TOLERANCES
 from mrconv.testing import TOLERANCES, assert_close, direct_convolution, layer_output, settled
 
-KERNELS = ["dense", "fourier", "dilated", "sparse", "implicit", "fourier+sparse"]
+KERNELS = ["dense", "fourier", "dilated", "sparse", "implicit", "modal", "fourier+sparse"]
 FORMS = pytest.mark.parametrize("kernel", KERNELS)
 SIDES = pytest.mark.parametrize("causal", [True, False])
 COMBINE = pytest.mark.parametrize("combine", ["sum", "concat"])

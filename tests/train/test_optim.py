@@ -19,14 +19,19 @@ MIXERS = [
     {"kernel": "sparse+dilated", "kernel_size": 4},
     {"kernel": "implicit", "kernel_size": 4, "combine": "concat"},
     {"kernel": "dilated", "kernel_size": 4, "gains": "fixed", "skip": False},
+    {"kernel": "modal", "kernel_size": 4},
     {"name": "long_conv"},
+    {"name": "s4d", "causal": False},
+    {"name": "sgconv"},
+    {"name": "attention"},
 ]
 
 
 def expected_group(name: str) -> str:
     """From the parameter's name alone."""
     owner, _, last = name.rpartition(".")
-    if ".kernels." in name or ".future_kernels." in name or last == "taps":
+    places = {"kernels", "future_kernels", "past", "future"}
+    if places & set(name.split(".")) or last == "taps":
         return "kernels"
     if last in ("gain", "shift", "skip", "bias") or "norm" in owner:
         return "scales"

@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from .rows import F64, Rows
+from .lags import Lags
+from .rows import F64
 
 __all__ = ["Combs", "diagonal_sums"]
 
@@ -62,34 +63,34 @@ class Combs:
         """Adds values (R, c, n) to x (c, reach) at every tap."""
         x.index_add_(1, self.positions.flatten(), values.transpose(0, 1).flatten(1).to(x.dtype))
 
-    def _pieces(self, rows: Rows) -> list[Tensor]:
+    def _pieces(self, lags: Lags) -> list[Tensor]:
         """The last samples as n pieces, the oldest first.        S of (B, c, n, p)."""
-        return [rows.window(self.count * p).unflatten(-1, (self.count, p)) for p in self.spacings]
+        return [lags.window(self.count * p).unflatten(-1, (self.count, p)) for p in self.spacings]
 
-    def moments(self, rows: Rows, lags: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def moments(self, lags: Lags, products: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Sum and energy of every branch's z'.
 
         Args:
-            rows: The input.
-            lags: Its lags.                                           (c, reach)
+            lags: Of the input.
+            products: Its lags.                                       (c, reach)
 
         Returns:
             sum z' (R, c), sum z'^2 (R, c), and G v (R, c, n) for ``gradients``; float64.
         """
-        grams = torch.stack([_gram(x) for x in self._pieces(rows)]).flip(-1, -2).to(F64)
-        gram = self.read(lags)[..., self.apart] - diagonal_sums(grams)
-        gram = gram + rows.ramp[:, None, None] * self.overlap[:, None]
+        grams = torch.stack([_gram(x) for x in self._pieces(lags)]).flip(-1, -2).to(F64)
+        gram = self.read(products)[..., self.apart] - diagonal_sums(grams)
+        gram = gram + lags.rows.ramp[:, None, None] * self.overlap[:, None]
         product = (gram @ self.values64[..., None])[..., 0]
-        sums = (self.values64 * self.read(rows.heads)).sum(-1)
+        sums = (self.values64 * self.read(lags.heads)).sum(-1)
         return sums, (self.values64 * product).sum(-1), product
 
     def gradients(
-        self, rows: Rows, product: Tensor, dsum: Tensor, denergy: Tensor
+        self, lags: Lags, product: Tensor, dsum: Tensor, denergy: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Gradients given those of sum and energy, apart from that of the last samples.
 
         Args:
-            rows: The input.
+            lags: Of the input.
             product: G v, from ``moments``.                          (R, c, n)
             dsum: Gradient of sum z'.                                   (R, c)
             denergy: Gradient of sum z'^2.                              (R, c)
@@ -97,8 +98,8 @@ class Combs:
         Returns:
             Gradients of the values (R, c, n), and of lags and heads (c, reach); float64.
         """
-        dvalues = dsum[..., None] * self.read(rows.heads) + 2 * denergy[..., None] * product
-        dheads, dlags = torch.zeros_like(rows.heads), torch.zeros_like(rows.heads)
+        dvalues = dsum[..., None] * self.read(lags.heads) + 2 * denergy[..., None] * product
+        dheads, dlags = torch.zeros_like(lags.heads), torch.zeros_like(lags.heads)
         self.write(dheads, dsum[..., None] * self.values64)
         dgram = self._dgram(denergy)
         by_distance = torch.zeros_like(self.values64)
@@ -109,13 +110,13 @@ class Combs:
     def _dgram(self, denergy: Tensor) -> Tensor:
         return denergy[..., None, None] * self.values64[..., None] * self.values64[..., None, :]
 
-    def add_last_gradient(self, rows: Rows, denergy: Tensor, dlast: Tensor) -> None:
-        """Adds the gradient of the last samples to dlast (B, c, max(L, reach))."""
+    def add_last_gradient(self, lags: Lags, denergy: Tensor, dlast: Tensor) -> None:
+        """Adds the gradient of the last samples to dlast (B, c, reach)."""
         dgram = self._dgram(denergy)
         if len(self.spacings) < len(dgram):
             dgram = dgram.sum(0, keepdim=True)
         dgrams = (-2 * diagonal_sums(dgram, adjoint=True)).flip(-1, -2).to(dlast.dtype)
-        for matrix, x in zip(dgrams, self._pieces(rows), strict=True):
+        for matrix, x in zip(dgrams, self._pieces(lags), strict=True):
             spread = (matrix @ x).flatten(2)
             dlast[..., dlast.shape[-1] - spread.shape[-1] :] += spread
 

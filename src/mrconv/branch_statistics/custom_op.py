@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..kernels import Branch
 from .branches import Products
 from .exact import Saved, backward, forward
 from .plan import Plan
@@ -16,22 +17,21 @@ __all__ = ["exact_branches"]
 def exact_branches(
     u: Tensor,
     lengths: Tensor | None,
-    values: Sequence[Tensor],
-    spacings: Sequence[int],
-    gain: Tensor,
-    shift: Tensor,
+    branches: Sequence[Branch],
+    affine: tuple[Tensor, Tensor, Tensor],
     eps: float,
+    causal: bool = True,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Sum of the normalised branches, and their statistics.
 
     Args:
         u: Input, exactly 0 behind each row's length.                (B, D, L)
         lengths: Valid samples of each row; None: all.                    (B,)
-        values: Taps of each causal branch.                    R of (D, n_i)
-        spacings: Samples from tap to tap of each branch.                 (R,)
-        gain: Weight of each branch.                                    (R, D)
-        shift: Constant of each branch.                                 (R, D)
+        branches: R branches that no tap of which reaches beyond the input.
+        affine: Weight and constant of each branch, and the factor of the input itself.
+                                                          (R, D), (R, D), (D,)
         eps: Added to the variance.
+        causal: Whether the taps are causal or two-sided.
 
     Returns:
         y (B, D, L), means and population variances (R, D), detached.
@@ -39,14 +39,27 @@ def exact_branches(
     Cost: forward 2 FFTs a row and backward 3, as one convolution, for branches of at most 32 taps;
     forward 5 and backward 7 for others. One activation is kept, or three.
     """
-    counts = [value.shape[-1] for value in values]
-    packed = torch.cat(list(values), -1)
-    y, mean, var, *_ = _exact(u, lengths, packed, counts, list(spacings), gain, shift, eps)
+    packed = torch.cat([branch.values for branch in branches], -1)
+    none = torch.empty(0, dtype=torch.int64, device=u.device)
+    positions = torch.cat([none, *(one.lags for one in branches if one.lags is not None)])
+    shapes = (
+        [branch.values.shape[-1] for branch in branches],
+        [branch.spacing if branch.lags is None else 0 for branch in branches],
+        [branch.span for branch in branches],
+    )
+    y, mean, var, *_ = _exact(u, lengths, packed, positions, *shapes, *affine, eps, causal)
     return y, mean.detach().to(u.dtype), var.detach().to(u.dtype)
 
 
+def _plan(u: Tensor, shapes: Sequence[Sequence[int]], causal: bool) -> Plan:
+    counts, spacings, spans = map(tuple, shapes)
+    return Plan(counts, spacings, spans, u.shape[0], u.shape[-1], causal)
+
+
 # y, means, then the fields of Saved and of its Products
-Results = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]
+Results = tuple[
+    Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor
+]
 
 
 @torch.library.custom_op("mrconv::exact_branches", mutates_args=())
@@ -54,14 +67,18 @@ def _exact(
     u: Tensor,
     lengths: Tensor | None,
     packed: Tensor,
+    positions: Tensor,
     counts: Sequence[int],
     spacings: Sequence[int],
+    spans: Sequence[int],
     gain: Tensor,
     shift: Tensor,
+    skip: Tensor,
     eps: float,
+    causal: bool,
 ) -> Results:
-    plan = Plan(tuple(counts), tuple(spacings), u.shape[-1])
-    y, mean, saved = forward(u, lengths, packed, plan, gain, shift, eps)
+    plan = _plan(u, (counts, spacings, spans), causal)
+    y, mean, saved = forward(u, lengths, packed, positions, plan, (gain, shift, skip), eps)
     return (y, mean, *saved[:4], *saved.products)
 
 
@@ -70,13 +87,17 @@ def _(
     u: Tensor,
     lengths: Tensor | None,
     packed: Tensor,
+    positions: Tensor,
     counts: Sequence[int],
     spacings: Sequence[int],
+    spans: Sequence[int],
     gain: Tensor,
     shift: Tensor,
+    skip: Tensor,
     eps: float,
+    causal: bool,
 ) -> Results:
-    plan = Plan(tuple(counts), tuple(spacings), u.shape[-1])
+    plan = _plan(u, (counts, spacings, spans), causal)
     saved = Saved.empty(u, gain, plan)
     y = torch.empty(u.shape, dtype=u.dtype, device=u.device)
     return (y, torch.empty_like(saved.var), *saved[:4], *saved.products)
@@ -88,16 +109,19 @@ def _exact_backward(
     u: Tensor,
     lengths: Tensor | None,
     packed: Tensor,
+    positions: Tensor,
     counts: Sequence[int],
     spacings: Sequence[int],
+    spans: Sequence[int],
     gain: Tensor,
     eps: float,
+    causal: bool,
     saved: Sequence[Tensor],
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    plan = Plan(tuple(counts), tuple(spacings), u.shape[-1])
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    plan = _plan(u, (counts, spacings, spans), causal)
     var, relative, centre, merged, *products = saved
     kept = Saved(var, relative, centre, merged, Products(*products))
-    return backward(gradient, u, lengths, packed, plan, gain, eps, kept)
+    return backward(gradient, u, lengths, packed, positions, plan, gain, eps, kept)
 
 
 @_exact_backward.register_fake
@@ -106,29 +130,34 @@ def _(
     u: Tensor,
     lengths: Tensor | None,
     packed: Tensor,
+    positions: Tensor,
     counts: Sequence[int],
     spacings: Sequence[int],
+    spans: Sequence[int],
     gain: Tensor,
     eps: float,
+    causal: bool,
     saved: Sequence[Tensor],
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    du, *rest = (
-        torch.empty(x.shape, dtype=x.dtype, device=x.device) for x in (u, packed, gain, gain)
-    )
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    like = u, packed, gain, gain, gain[0]
+    du, *rest = (torch.empty(x.shape, dtype=x.dtype, device=x.device) for x in like)
     return (du, *rest)  # type: ignore[return-value]
 
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: Results) -> None:
-    u, lengths, packed, ctx.counts, ctx.spacings, gain, _, ctx.eps = inputs
-    ctx.save_for_backward(u, lengths, packed, gain, *output[2:])
+    u, lengths, packed, positions, *ctx.shapes, gain, _, _, ctx.eps, ctx.causal = inputs
+    ctx.set_materialize_grads(False)  # zeros for everything saved would cost as much as a pass
+    ctx.save_for_backward(u, lengths, packed, positions, gain, *output[2:])
 
 
-def _gradients(ctx: Any, gradient: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
-    u, lengths, packed, gain, *saved = ctx.saved_tensors
-    du, dpacked, dgain, dshift = _exact_backward(
-        gradient, u, lengths, packed, ctx.counts, ctx.spacings, gain, ctx.eps, saved
+def _gradients(ctx: Any, gradient: Tensor | None, *_: object) -> tuple[Tensor | None, ...]:
+    if gradient is None:  # nobody read the outputs
+        return (None,) * 12
+    u, lengths, packed, positions, gain, *saved = ctx.saved_tensors
+    du, dpacked, dgain, dshift, dskip = _exact_backward(
+        gradient, u, lengths, packed, positions, *ctx.shapes, gain, ctx.eps, ctx.causal, saved
     )
-    return du, None, dpacked, None, None, dgain, dshift, None
+    return du, None, dpacked, None, None, None, None, dgain, dshift, dskip, None, None
 
 
 _exact.register_autograd(_gradients, setup_context=_save)

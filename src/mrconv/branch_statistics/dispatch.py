@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import get_args
 
+import torch
 from torch import Tensor
 
 from .._checks import check_choice, mask_invalid
@@ -10,7 +11,7 @@ from ..convolution import Method
 from ..kernels import Branch
 from .custom_op import exact_branches
 from .moments import count_valid
-from .plan import FEW
+from .plan import FEW, SCATTERED
 from .settings import BranchNorm
 from .textbook import textbook_branches
 
@@ -25,12 +26,14 @@ def normalized_branches(
     norm: BranchNorm,
     lengths: Tensor | None = None,
     *,
+    skip: Tensor | None = None,
     causal: bool = True,
     method: Method = "auto",
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Sum over branches of the normalised convolutions of one input, and their statistics.
 
-    y[t] = sum_i gain_i (z_i[t] - mean_i) / sqrt(var_i + eps) + shift_i,   z_i = taps_i * u
+    y[t] = sum_i ( gain_i (z_i[t] - mean_i) / sqrt(var_i + eps) + shift_i ) + skip u[t]
+    z_i = taps_i * u
 
     with mean and variance of z_i over the M valid positions of batch and time, of all processes
     together where several train.
@@ -40,9 +43,10 @@ def normalized_branches(
         branches: R branches.
         gain: Weight of each branch.                                    (R, D)
         shift: Constant of each branch.                                 (R, D)
-        norm: eps, and the form of the statistics. Two-sided branches and method "direct" go
-            through the textbook form.
+        norm: eps, and the form of the statistics. Method "direct" goes through the textbook
+            form.
         lengths: Valid samples of each row; None: all.                    (B,)
+        skip: Factor of the input itself, added to the sum; None: 0.      (D,)
         causal: Whether the taps are causal or two-sided.
         method: As in ``long_convolution``.
 
@@ -57,21 +61,24 @@ def normalized_branches(
     Source: the paper's section 3.1; the exact form is ours.
     """
     check_choice("long_convolution", "method", method, get_args(Method))
-    if norm.statistics == "textbook" or not causal or method == "direct":
+    if norm.statistics == "textbook" or method == "direct":
         y, mean, var = textbook_branches(
             u, branches, gain, shift, norm, lengths, causal=causal, method=method
         )
+        y = y if skip is None else y + skip[:, None] * u
     else:
         count_valid("MRConv", u, lengths)
-        reachable = [_treatable(branch).within(u.shape[-1]) for branch in branches]
-        values = [branch.values for branch in reachable]
-        spacings = [branch.spacing for branch in reachable]
-        y, mean, var = exact_branches(u, lengths, values, spacings, gain, shift, norm.eps)
+        treatable = [_treatable(branch, u.shape[-1], causal) for branch in branches]
+        affine = gain, shift, torch.zeros_like(gain[0]) if skip is None else skip
+        y, mean, var = exact_branches(u, lengths, treatable, affine, norm.eps, causal)
     return mask_invalid(y, lengths), mean, var
 
 
-def _treatable(branch: Branch) -> Branch:
-    """The branch itself, or with its gaps filled where it has too many taps for a Gram matrix."""
-    if branch.spacing > 1 and branch.values.shape[-1] > FEW:
-        return Branch(branch.taps)
-    return branch
+def _treatable(branch: Branch, length: int, causal: bool) -> Branch:
+    """The branch less what the input does not reach; gaps filled where that costs less."""
+    few = branch.values.shape[-1]
+    if branch.lags is not None and (branch.span > length or branch.span <= FEW or few > SCATTERED):
+        branch = Branch(branch.taps)
+    elif branch.spacing > 1 and few > FEW:
+        branch = Branch(branch.taps)
+    return branch.within(length, causal)

@@ -2,8 +2,11 @@
 
 With c a constant near the mean of a channel, w = u - c on valid samples and 0 elsewhere. The input
 before its start is 0, which is w = -c there. So a branch's output less its constant part,
-z'[t] = z[t] - c sum_s k[s], is k convolved with the rows of w continued by -c into the past, and
-its sum and energy over the valid samples are
+z'[t] = z[t] - c sum_s k[s], is k convolved with the rows of w continued by -c on both sides:
+
+    z'[t] = sum_s k[s] w[t - s] - c sum_{s: t - s not in 0..n_b - 1} k[s]
+
+For causal k its sum and energy over the valid samples are
 
     sum z'   = sum_s k[s] heads[s]
     sum z'^2 = sum_{|tau| < l} a[tau] lags[|tau|] + B c^2 sum_t d[t]^2 - sum_b |tail_b|^2
@@ -24,6 +27,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from .._checks import length_mask
+from ..convolution import circular
+
 __all__ = ["Rows", "exclusive_sums", "power"]
 
 F64 = torch.float64
@@ -31,7 +37,6 @@ F64 = torch.float64
 
 def power(spectrum: Tensor) -> Tensor:
     """|z|^2 of complex numbers."""
-    # ten times faster than a sum over the last axis of view_as_real
     return spectrum.real.square() + spectrum.imag.square()
 
 
@@ -52,13 +57,8 @@ class Rows:
     """Centred input, 0 behind each row's length.                    (B, c, L)"""
     spectrum: Tensor
     """rfft(w, size).                                     (B, c, size // 2 + 1)"""
-    last: Tensor
-    """Rows moved to the right, so that their last valid sample comes last; -c before their start.
-    Its last ``reach`` columns are used.                  (B, c, max(L, reach))"""
     centre: Tensor
     """c, float64.                                                       (c,)"""
-    heads: Tensor
-    """(c, reach), float64"""
     lengths: Tensor | None
     size: int
 
@@ -68,95 +68,84 @@ class Rows:
         return self.w.shape[0] * self.centre.square()
 
     @classmethod
-    def of(cls, u: Tensor, centre: Tensor, lengths: Tensor | None, reach: int, size: int) -> "Rows":
+    def of(cls, u: Tensor, centre: Tensor, lengths: Tensor | None, size: int) -> "Rows":
         """Prepares a block.
 
         Args:
             u: Input, 0 behind each row's length.                    (B, c, L)
             centre: c, float64.                                           (c,)
             lengths: Valid samples of each row; None: all.                (B,)
-            reach: Taps of the longest branch.
-            size: Of the FFTs; at least L + min(L, reach) - 1.
+            size: Of the FFTs; enough for the longest branch.
 
         Returns:
             The block.
         """
         length = u.shape[-1]
-        w = u - centre.to(u.dtype)[:, None]
+        # written where the FFT would otherwise copy it
+        padded = u.new_zeros(*u.shape[:2], size)
+        w = padded[..., :length]
+        torch.sub(u, centre.to(u.dtype)[:, None], out=w)
         if lengths is not None:
-            w = torch.where(_valid(lengths, length)[:, None], w, 0)
-        spectrum = torch.fft.rfft(w, size)
-        heads = _heads(w, centre, lengths, reach)
-        return cls(w, spectrum, _last(w, centre, lengths, reach), centre, heads, lengths, size)
+            w.masked_fill_(~length_mask(lengths, length)[:, None], 0)
+        return cls(w, torch.fft.rfft(padded), centre, lengths, size)
 
-    def lags(self) -> Tensor:
-        """lags[tau], float64; the forward pass alone needs them.   (c, reach)."""
-        reach, length = self.heads.shape[-1], self.w.shape[-1]
-        energy = power(self.spectrum).sum(0).to(F64)
-        lags = torch.fft.irfft(energy, self.size)[:, : min(reach, length)]
-        before = exclusive_sums(self.w.sum(0).to(F64), reach)
-        return pad(lags, (0, reach - lags.shape[-1])) - self.centre[:, None] * before
+    def transformed(self, taps: Tensor, future: int = 0) -> Tensor:
+        """Spectrum of taps that meet the input, lag 0 at column ``future``.  (c, size // 2 + 1)."""
+        return torch.fft.rfft(circular(taps, future, self.size))
 
-    def window(self, span: int) -> Tensor:
-        """The last ``span`` samples of every row.                   (B, c, span)."""
-        return self.last[..., self.last.shape[-1] - span :]
+    def lacking(self, taps: Tensor, future: int = 0) -> Tensor:
+        """-c sum of the taps that reach out of the row at t.  (c, L); ragged two-sided (B, c, L).
 
-    def add_gradient(self, x: Tensor, dlags: Tensor, dheads: Tensor) -> None:
-        """Adds to x (B, c, L) what lags and heads contribute apart from the autocorrelation.
+        The constant part of a convolution is c sum taps less this.
+        """
+        length, wide = self.w.shape[-1], taps.to(F64)
+        past = wide[:, future:]
+        missing = past.sum(-1, keepdim=True) - past.cumsum(-1)
+        total = pad(missing, (0, length))[:, :length]
+        if future:
+            # the last sample lacks all future taps, the one before it all but lag -1
+            ahead = wide[:, :future].cumsum(-1).flip(-1)
+            total = total + self.from_ends(pad(ahead, (0, length))[:, :length])
+        return -self.centre[:, None] * total
+
+    def tap_gradient(self, correlation: Tensor, gradient: Tensor, past: int, future: int) -> Tensor:
+        """Gradient of taps given that of their outputs z', lag 0 at column ``future``, float64.
 
         Args:
-            x: Gradient of the input, changed in place.
-            dlags: Gradient of lags.                              (c, reach)
-            dheads: Gradient of heads.                            (c, reach)
+            correlation: Sum over rows of the gradient's spectrum times conj(spectrum).
+                                                            (c, size // 2 + 1)
+            gradient: Of z', 0 behind each row's length.             (B, c, L)
+            past: Columns from lag 0 on.
+            future: Columns before lag 0.
+
+        Returns:
+            The gradient.                                   (c, future + past)
         """
-        length = x.shape[-1]
-        # dP = -c dlags, P[tau] holds w[t] for all tau > t
-        after = dlags.sum(-1, keepdim=True) - dlags.cumsum(-1)
-        x += pad((-self.centre[:, None] * after).to(x.dtype), (0, length))[:, :length]
-        # heads[s] holds w_b[t] for all s < n_b - t
-        sums = exclusive_sums(dheads, length + 1)[:, 1:].to(x.dtype)
+        length = self.w.shape[-1]
+        circle = torch.fft.irfft(correlation, self.size)
+        kept = min(past, length)
+        taps = pad(circle[:, :kept].to(F64), (0, past - kept))
+        taps = taps - self.centre[:, None] * exclusive_sums(gradient.sum(0).to(F64), past)
+        if future:
+            from_end = self._ends(gradient).sum(0).to(F64)
+            outside = exclusive_sums(from_end, future + 1)[:, 1:].flip(-1)
+            ahead = circle[:, self.size - future :].to(F64) - self.centre[:, None] * outside
+            taps = torch.cat([ahead, taps], -1)
+        return taps
+
+    def from_ends(self, x: Tensor) -> Tensor:
+        """X (c, L), counted backwards from each row's last sample, as (c, L) or (B, c, L)."""
         if self.lengths is None:
-            x += sums.flip(-1)
-        else:
-            until_end = self.lengths[:, None] - 1 - torch.arange(length, device=x.device)
-            x += sums[:, until_end.clamp_min(0)].transpose(0, 1)
-
-    def add_last_gradient(self, x: Tensor, dlast: Tensor) -> None:
-        """Adds to x (B, c, L) the gradient of ``last``, moved back to each row's place."""
+            return x.flip(-1)
         length = x.shape[-1]
-        dlast = dlast[..., dlast.shape[-1] - length :]
+        until_end = self.lengths[:, None] - 1 - torch.arange(length, device=x.device)
+        return x[:, until_end.clamp_min(0)].transpose(0, 1)  # (B, c, L); garbage behind the end
+
+    def _ends(self, x: Tensor) -> Tensor:
+        """Rows of x (B, c, L) backwards from each row's last sample on, 0 before its first."""
         if self.lengths is None:
-            x += dlast
-            return
-        source = torch.arange(length, device=x.device) + length - self.lengths[:, None]
-        x += dlast.gather(2, source.clamp_max(length - 1)[:, None].expand_as(dlast))
-
-
-def _valid(lengths: Tensor, length: int) -> Tensor:
-    return torch.arange(length, device=lengths.device) < lengths[:, None]
-
-
-def _heads(w: Tensor, centre: Tensor, lengths: Tensor | None, reach: int) -> Tensor:
-    batch, _, length = w.shape
-    s = torch.arange(reach, device=w.device)
-    if lengths is None:
-        sums = exclusive_sums(w.sum(0).to(F64), length + 1)
-        left = sums[:, (length - s).clamp_min(0)]
-        return left - centre[:, None] * (batch * s.clamp_max(length))
-    # each row's running sum is read backwards from its own end
-    running = pad(w.to(F64).cumsum(-1), (1, 0))  # (B, c, L + 1)
-    left = (lengths[:, None] - s).clamp_min(0)
-    read = running.gather(2, left[:, None].expand(-1, w.shape[1], -1)).sum(0)
-    return read - centre[:, None] * torch.minimum(s, lengths[:, None]).sum(0)
-
-
-def _last(w: Tensor, centre: Tensor, lengths: Tensor | None, reach: int) -> Tensor:
-    length, before = w.shape[-1], -centre.to(w.dtype)[:, None]
-    last = w
-    if lengths is not None:
-        source = torch.arange(length, device=w.device) + lengths[:, None] - length  # (B, L)
-        last = w.gather(2, source.clamp_min(0)[:, None].expand(-1, w.shape[1], -1))
-        last = torch.where((source >= 0)[:, None], last, before)
-    if reach > length:
-        last = torch.cat([before.expand(*w.shape[:2], reach - length), last], -1)
-    return last
+            return x.flip(-1)
+        length = x.shape[-1]
+        source = self.lengths[:, None] - 1 - torch.arange(length, device=x.device)  # (B, L)
+        backwards = x.gather(2, source.clamp_min(0)[:, None].expand_as(x))
+        return torch.where((source >= 0)[:, None], backwards, 0)

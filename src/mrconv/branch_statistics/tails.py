@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from .rows import F64, Rows, power
+from .lags import Lags
+from .rows import F64, power
 
 __all__ = ["Tails"]
 
@@ -26,41 +27,41 @@ class Tails:
         self.taps = list(taps)
 
     def moments(
-        self, rows: Rows, lags: Tensor, products: Sequence[Tensor], tails: Sequence[Tensor]
+        self, lags: Lags, products: Tensor, toeplitz: Sequence[Tensor], tails: Sequence[Tensor]
     ) -> tuple[list[Tensor], list[Tensor]]:
         """Sum and energy of every branch's z'.
 
         Args:
-            rows: The input.
-            lags: Its lags.                                     (c, reach)
-            products: Filled with A k, float64.                R of (c, l_i)
+            lags: Of the input.
+            products: Its lags.                                 (c, reach)
+            toeplitz: Filled with A k, float64.                R of (c, l_i)
             tails: Filled with the tails.                   R of (B, c, l_i)
 
         Returns:
             sum z' and sum z'^2, float64.                    R of (c,) each
         """
         sums, energies = [], []
-        for k, product, tail in zip(self.taps, products, tails, strict=True):
+        for k, product, tail in zip(self.taps, toeplitz, tails, strict=True):
             size = k.shape[-1]
             k64 = k.to(F64)
             spectrum = torch.fft.rfft(k64, 2 * size)
-            near = lags[:, :size]
+            near = products[:, :size]
             even = torch.cat([near, near[:, -1:], near[:, 1:].flip(-1)], -1)
             whole = torch.fft.irfft(spectrum * torch.fft.rfft(even).real, 2 * size)
             product.copy_(whole[:, :size])
-            last = _spectrum(rows, size)
-            outputs = torch.fft.irfft(last * spectrum.to(last.dtype), 2 * size)
-            tail.copy_(outputs[..., size:])
+            last = torch.fft.rfft(lags.window(size), 2 * size)
+            last *= spectrum.to(last.dtype)
+            tail.copy_(torch.fft.irfft(last, 2 * size)[..., size:])
             # float64 only for the last of the sums: rows are added up in their own precision
             tail_energy = tail.square().sum(-1).to(F64).sum(0)
-            ramp = rows.ramp * _deficit(k64).square().sum(-1)
-            sums.append((k64 * rows.heads[:, :size]).sum(-1))
+            ramp = lags.rows.ramp * _deficit(k64).square().sum(-1)
+            sums.append((k64 * lags.heads[:, :size]).sum(-1))
             energies.append((k64 * product).sum(-1) + ramp - tail_energy)
         return sums, energies
 
     def gradients(
         self,
-        rows: Rows,
+        lags: Lags,
         saved: tuple[Sequence[Tensor], Sequence[Tensor]],
         dsum: Tensor,
         denergy: Tensor,
@@ -69,8 +70,8 @@ class Tails:
         """Gradients given those of sum and energy.
 
         Args:
-            rows: The input.
-            saved: products and tails as ``moments`` filled them.
+            lags: Of the input.
+            saved: toeplitz and tails as ``moments`` filled them.
             dsum: Gradient of sum z'.                                   (R, c)
             denergy: Gradient of sum z'^2.                              (R, c)
             dlast: The gradient of the last samples is added to it.
@@ -78,7 +79,7 @@ class Tails:
         Returns:
             Gradients of the taps, R of (c, l_i), and of lags and heads (c, reach); float64.
         """
-        dheads, dlags, dtaps = torch.zeros_like(rows.heads), torch.zeros_like(rows.heads), []
+        dheads, dlags, dtaps = torch.zeros_like(lags.heads), torch.zeros_like(lags.heads), []
         for k, product, tail, ds, de in zip(self.taps, *saved, dsum, denergy, strict=True):
             size, twice = k.shape[-1], 2 * de[:, None]
             k64 = k.to(F64)
@@ -89,32 +90,25 @@ class Tails:
             dheads[:, :size] += ds[:, None] * k64
             deficit = _deficit(k64)
             before = deficit.cumsum(-1) - deficit  # sum_{t < s} d[t]
-            dk = ds[:, None] * rows.heads[:, :size] + twice * product
-            dk = dk - twice * rows.ramp[:, None] * before
-            dk = dk + self._tail_gradient(rows, tail, twice, spectrum, dlast)
+            dk = ds[:, None] * lags.heads[:, :size] + twice * product
+            dk = dk - twice * lags.rows.ramp[:, None] * before
+            dk = dk + self._tail_gradient(lags, tail, twice, spectrum, dlast)
             dtaps.append(dk)
         return dtaps, dlags, dheads
 
     def _tail_gradient(
-        self, rows: Rows, tail: Tensor, twice: Tensor, spectrum: Tensor, dlast: Tensor
+        self, lags: Lags, tail: Tensor, twice: Tensor, spectrum: Tensor, dlast: Tensor
     ) -> Tensor:
         """Gradient of the taps through the tail's energy; that of the samples goes to dlast."""
         size = tail.shape[-1]
         # the tail stands in the second half: a shift by half the size is a factor (-1)^m
         signs = 1 - 2 * (torch.arange(size + 1, device=tail.device) % 2)
         dtail = torch.fft.rfft(tail, 2 * size).mul_((-twice * signs).to(tail.dtype))
-        last = _spectrum(rows, size)
-        dk = torch.fft.irfft((dtail * last.conj()).sum(0), 2 * size)[:, :size]
-        dtail.mul_(spectrum.to(dtail.dtype).conj())
+        last = torch.fft.rfft(lags.window(size), 2 * size)
+        dk = torch.fft.irfft((last.conj_physical_().mul_(dtail)).sum(0), 2 * size)[:, :size]
+        dtail.mul_(spectrum.to(dtail.dtype).conj_physical_())
         dlast[..., dlast.shape[-1] - size :] += torch.fft.irfft(dtail, 2 * size)[..., :size]
         return dk
-
-
-def _spectrum(rows: Rows, span: int) -> Tensor:
-    """Spectrum of the last ``span`` samples at twice their number, computed only once."""
-    if rows.lengths is None and span == rows.w.shape[-1] and rows.size == 2 * span:
-        return rows.spectrum
-    return torch.fft.rfft(rows.window(span), 2 * span)
 
 
 def _deficit(k: Tensor) -> Tensor:

@@ -3,24 +3,41 @@
 from .base import Branch, Kernel, branch
 from .dense import DenseKernel
 from .dilated import DilatedKernel
+from .exponentials import ExponentialKernel, modal_taps
 from .fourier import FourierKernel
 from .implicit import ImplicitKernel
+from .interpolated import InterpolatedKernel
 from .mixture import MixtureKernel
-from .registry import KERNELS, KernelFactory, KernelName, kernel_factory
+from .modal import ModalKernel, S4DKernel
+from .registry import (
+    KERNELS,
+    LONG_KERNELS,
+    KernelFactory,
+    KernelName,
+    LongKernelName,
+    kernel_factory,
+)
 from .sparse import SparseKernel
 
 __all__ = [
     "KERNELS",
+    "LONG_KERNELS",
     "Branch",
     "DenseKernel",
     "DilatedKernel",
+    "ExponentialKernel",
     "FourierKernel",
     "ImplicitKernel",
+    "InterpolatedKernel",
     "Kernel",
     "KernelFactory",
     "KernelName",
+    "LongKernelName",
     "MixtureKernel",
+    "ModalKernel",
+    "S4DKernel",
     "SparseKernel",
     "branch",
     "kernel_factory",
+    "modal_taps",
 ]

@@ -1,12 +1,13 @@
 """What a kernel is: a module that makes the taps of one resolution."""
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, Self
 
 import torch
 from torch import Tensor, nn
 
-from .._checks import check_count
+from .._checks import HALF, check_count
 from ..errors import ArgumentError
 
 __all__ = ["Branch", "Kernel", "branch"]
@@ -30,6 +31,8 @@ class Kernel(nn.Module, ABC):
 
     #: Whether the taps are samples of a band-limited function, so that ``rate`` can thin them.
     band_limited: bool = False
+    #: Names of parameters and buffers that a cast to half precision leaves in float32.
+    precise: tuple[str, ...] = ()
 
     def __init__(self, channels: int, kernel_size: int, resolution: int) -> None:
         super().__init__()
@@ -80,12 +83,9 @@ class Kernel(nn.Module, ABC):
         """Lags that carry taps, int64 (n,), where all others are 0; None where any may be."""
         return None
 
-    def evenly_spaced(self) -> tuple[Tensor, int] | None:
-        """Values (D, n) and spacing, if value q acts at lag q spacing and the rest are 0.
-
-        None where taps do not stand so; a kernel that says it trains several times faster.
-        """
-        return None
+    def branch(self) -> "Branch":
+        """The taps, with their place where few carry a value: such kernels train faster."""
+        return Branch(self.taps())
 
     def check_rate(self, rate: int) -> None:
         """Raises unless taps can be thinned by ``rate``."""
@@ -103,28 +103,61 @@ class Kernel(nn.Module, ABC):
                 f"{self.resolution}; got rate={rate}. Choose a kernel_size divisible by {rate}."
             )
 
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        named = [getattr(self, name) for name in self.precise]
+        kept = {id(one) for tensor in named for one in (tensor, tensor.grad)}
+
+        def apart(tensor: Tensor) -> Tensor:
+            new = fn(tensor)
+            if id(tensor) not in kept or new.dtype not in HALF:
+                return new
+            return tensor.to(new.device, torch.float32)
+
+        return super()._apply(apart, recurse)
+
     def extra_repr(self) -> str:
         """Sizes for ``repr``."""
         return f"channels={self.channels}, kernel_size={self.kernel_size}, span={self.span}"
 
 
 class Branch(NamedTuple):
-    """Taps of one branch: values that stand evenly, with zeros between."""
+    """Taps of one branch: values that stand evenly or at lags of their own, zeros between."""
 
     values: Tensor
     """Causal (D, n); two-sided (D, 2 l), column j at lag j - l."""
     spacing: int = 1
     """Samples from value to value: value q acts at lag q spacing. 1 where two-sided."""
+    lags: Tensor | None = None
+    """Where given, value q acts at lag lags[q]: int64, ascending.            (n,)"""
+    samples: int = 0
+    """With ``lags``: the samples that the branch spans."""
+
+    @property
+    def span(self) -> int:
+        """Samples from the first tap to behind the last."""
+        return self.values.shape[-1] * self.spacing if self.lags is None else self.samples
 
     @property
     def taps(self) -> Tensor:
-        """All taps, zeros included.                          (D, n spacing)."""
+        """All taps, zeros included.                               (D, span)."""
+        if self.lags is not None:
+            taps = self.values.new_zeros(self.values.shape[0], self.samples)
+            return taps.index_copy(1, self.lags, self.values)
         if self.spacing == 1:
             return self.values
         return nn.functional.pad(self.values[..., None], (0, self.spacing - 1)).flatten(1)
 
-    def within(self, length: int) -> "Branch":
-        """The causal branch less the values that an input of ``length`` samples never meets."""
+    def within(self, length: int, causal: bool) -> "Branch":
+        """The branch less the values that an input of ``length`` samples never meets.
+
+        One with lags of its own must span no more than the input.
+        """
+        if self.lags is not None:
+            return self
+        if not causal:
+            middle = self.values.shape[-1] // 2
+            kept = min(middle, length)
+            return Branch(self.values[:, middle - kept : middle + kept])
         return Branch(self.values[:, : -(-length // self.spacing)], self.spacing)
 
 
@@ -133,5 +166,6 @@ def branch(kernel: Kernel, future_kernel: Kernel | None = None, rate: int = 1) -
     if future_kernel is not None:
         ahead = future_kernel.future_taps(rate).flip(-1)
         return Branch(torch.cat([ahead, kernel.taps(rate)], -1))
-    comb = kernel.evenly_spaced() if rate == 1 else None
-    return Branch(kernel.taps(rate)) if comb is None else Branch(*comb)
+    if rate > 1:
+        return Branch(kernel.taps(rate))
+    return kernel.branch()

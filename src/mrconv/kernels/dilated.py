@@ -48,11 +48,11 @@ class DilatedKernel(Kernel):
     def taps(self, rate: int = 1) -> Tensor:
         """The weights with 2^i - 1 zeros behind each.                 (D, span)."""
         self.check_rate(rate)
-        return Branch(*self.evenly_spaced()).taps
+        return self.branch().taps
 
-    def evenly_spaced(self) -> tuple[Tensor, int]:
-        """The weights, and the dilation 2^i."""
-        return widened(self.weight), 1 << self.resolution
+    def branch(self) -> Branch:
+        """The weights, 2^i samples apart."""
+        return Branch(widened(self.weight), 1 << self.resolution)
 
     def positions(self) -> Tensor:
         """Lags 0, 2^i, ..., (l_0 - 1) 2^i.                                (l_0,)."""

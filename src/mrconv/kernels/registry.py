@@ -12,12 +12,22 @@ from .dense import DenseKernel
 from .dilated import DilatedKernel
 from .fourier import FourierKernel
 from .implicit import ImplicitKernel
+from .interpolated import InterpolatedKernel
 from .mixture import MixtureKernel
+from .modal import ModalKernel, S4DKernel
 from .sparse import SparseKernel
 
-__all__ = ["KERNELS", "KernelFactory", "KernelName", "kernel_factory"]
+__all__ = [
+    "KERNELS",
+    "LONG_KERNELS",
+    "KernelFactory",
+    "KernelName",
+    "LongKernelName",
+    "kernel_factory",
+]
 
-KernelName = Literal["dense", "fourier", "dilated", "sparse", "implicit"]
+KernelName = Literal["dense", "fourier", "dilated", "sparse", "implicit", "modal"]
+LongKernelName = Literal["s4d", "sgconv"]
 
 
 class KernelFactory(Protocol):
@@ -43,6 +53,13 @@ KERNELS: dict[KernelName, KernelFactory] = {
     "dilated": DilatedKernel,
     "sparse": SparseKernel,
     "implicit": ImplicitKernel,
+    "modal": ModalKernel,
+}
+
+#: Kernels that are a whole layer by themselves; each takes its length as ``kernel_size``.
+LONG_KERNELS: dict[LongKernelName, KernelFactory] = {
+    "s4d": S4DKernel,
+    "sgconv": InterpolatedKernel,
 }
 
 

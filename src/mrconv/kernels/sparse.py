@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from .._checks import widened
-from .base import Kernel
+from .base import Branch, Kernel
 
 __all__ = ["SparseKernel"]
 
@@ -56,8 +56,11 @@ class SparseKernel(Kernel):
     def taps(self, rate: int = 1) -> Tensor:
         """The weights at their lags.                                  (D, span)."""
         self.check_rate(rate)
-        weight = widened(self.weight)
-        return weight.new_zeros(self.channels, self.span).index_copy(1, self.lags, weight)
+        return self.branch().taps
+
+    def branch(self) -> Branch:
+        """The weights and their lags."""
+        return Branch(widened(self.weight), lags=self.lags, samples=self.span)
 
     def positions(self) -> Tensor:
         """The lags, ascending.                                            (l_0,)."""

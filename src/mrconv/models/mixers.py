@@ -10,16 +10,24 @@ from torch import nn
 from .._checks import nearest
 from ..branch_statistics import BranchNorm
 from ..errors import ArgumentError, DtypeError
+from ..nn.attention import Attention
 from ..nn.long_conv import LongConv
 from ..nn.mr_conv import MRConv
+from .baselines import S4D, SGConv
 
 __all__ = ["MIXERS", "MixerName", "MixerSettings", "make_mixer", "mixer_per_layer"]
 
-MixerName = Literal["mrconv", "long_conv"]
+MixerName = Literal["mrconv", "long_conv", "s4d", "sgconv", "attention"]
 MixerSettings = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 #: Every class takes (channels, length, ...) and gives (B, D, L) -> (B, D, L) with ``lengths``.
-MIXERS: dict[MixerName, type[nn.Module]] = {"mrconv": MRConv, "long_conv": LongConv}
+MIXERS: dict[MixerName, type[nn.Module]] = {
+    "mrconv": MRConv,
+    "long_conv": LongConv,
+    "s4d": S4D,
+    "sgconv": SGConv,
+    "attention": Attention,
+}
 
 
 def mixer_per_layer(mixer: MixerSettings, depth: int) -> list[dict[str, Any]]:

@@ -12,8 +12,8 @@ from torch import nn
 from .._version import __version__
 from ..data.writing import written_aside
 from ..errors import ArgumentError, FileError
+from ..merging import MERGEABLE
 from ..nn.long_conv import LongConv
-from ..nn.mr_conv import MRConv
 from .backbone import SequenceBackbone
 from .base import SequenceModel
 from .card import card
@@ -128,7 +128,7 @@ def _number(value: Any) -> float:
 
 
 def _form(model: nn.Module) -> str:
-    branches = any(isinstance(module, MRConv) for module in model.modules())
+    branches = any(isinstance(module, MERGEABLE) for module in model.modules())
     return "branches" if branches else "merged"
 
 

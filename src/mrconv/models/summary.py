@@ -6,25 +6,29 @@ from dataclasses import dataclass
 from torch import nn
 
 from ..convolution import fast_length
+from ..nn.attention import Attention
 from ..nn.block import ResidualBlock
+from ..nn.kernel_conv import KernelConv
 from ..nn.long_conv import LongConv
 from ..nn.mr_conv import MRConv
 from .base import SequenceModel
 
 __all__ = ["LayerSummary", "Summary", "summarize"]
 
+Mixer = MRConv | KernelConv | LongConv | Attention
+
 
 @dataclass(frozen=True)
 class LayerSummary:
-    """One long convolution and the block around it."""
+    """One layer that mixes over time, and the block around it."""
 
     name: str
     kind: str
     kernel: str
     resolutions: int | None
-    """R; None for a merged layer."""
+    """R; None for a layer without branches."""
     num_taps: int
-    """K, a side if two-sided."""
+    """K, a side if two-sided; of attention, the model's length."""
     causal: bool
     parameters: int
     """Of the layer alone."""
@@ -60,14 +64,16 @@ def summarize(model: SequenceModel) -> Summary:
     """Counts what a model is made of.
 
     A long convolution of one channel counts as two real FFTs of size n >= L + K - 1, 2.5 n log2 n
-    operations each, and n / 2 complex products of 6; the pointwise product of a block as
-    2 * 2 D * D operations a sample. Making the taps is not counted, nor are norms and activations.
+    operations each, and n / 2 complex products of 6; attention as 2 (4 D^2 L + 2 D L^2); the
+    pointwise product of a block as 2 * 2 D * D operations a sample. Making the taps is not counted,
+    nor are norms and activations. Attention has no reach of its own and counts as one tap a sample
+    of the model's length.
 
     Args:
         model: In any form.
 
     Returns:
-        One row a long convolution, and totals.
+        One row a layer that mixes over time, and totals.
 
     Example:
         >>> import mrconv
@@ -79,27 +85,48 @@ def summarize(model: SequenceModel) -> Summary:
     length = model.backbone.length
     layers, past, future = [], 0, 0
     for name, module in model.named_modules():
-        if isinstance(module, ResidualBlock) and isinstance(module.mixer, (MRConv, LongConv)):
+        if isinstance(module, ResidualBlock) and isinstance(module.mixer, Mixer):
             layers.append(_layer(f"{name}.mixer", module.mixer, length))
             past += layers[-1].num_taps - 1
-            future += 0 if module.mixer.causal else layers[-1].num_taps
+            future += 0 if module.mixer.causal else _ahead(module.mixer, length)
     parameters = sum(parameter.numel() for parameter in model.parameters())
     return Summary(tuple(layers), parameters, past, future, length)
 
 
-def _layer(name: str, layer: MRConv | LongConv, length: int) -> LayerSummary:
-    branches = isinstance(layer, MRConv)
+def _layer(name: str, layer: Mixer, length: int) -> LayerSummary:
+    num_taps = length if isinstance(layer, Attention) else layer.num_taps
+    mixing = _attention if isinstance(layer, Attention) else _convolutions
     return LayerSummary(
         name=name,
         kind=type(layer).__name__,
-        kernel=str(layer.kernel) if branches else "taps",
+        kernel=_kernel(layer),
         resolutions=layer.resolutions if isinstance(layer, MRConv) else None,
-        num_taps=layer.num_taps,
+        num_taps=num_taps,
         causal=layer.causal,
         parameters=_count(layer),
-        operations=layer.channels * _convolution(length, layer.num_taps)
-        + 4 * layer.channels**2 * length,
+        operations=mixing(layer.channels, length, num_taps) + 4 * layer.channels**2 * length,
     )
+
+
+def _kernel(layer: Mixer) -> str:
+    if isinstance(layer, MRConv):
+        return str(layer.kernel)
+    if isinstance(layer, KernelConv):
+        return type(layer.past).__name__
+    return "taps" if isinstance(layer, LongConv) else "softmax"
+
+
+def _ahead(layer: Mixer, length: int) -> int:
+    """Samples ahead that a two-sided layer sees: lags -1..-K, or the rest of the sequence."""
+    return length - 1 if isinstance(layer, Attention) else layer.num_taps
+
+
+def _attention(channels: int, length: int, num_taps: int) -> float:
+    return 2 * (4 * channels**2 * length + 2 * channels * length * num_taps)
+
+
+def _convolutions(channels: int, length: int, num_taps: int) -> float:
+    return channels * _convolution(length, num_taps)
 
 
 def _convolution(length: int, num_taps: int) -> float:

@@ -1,6 +1,8 @@
 """Layers and blocks: (B, D, L) in, (B, D, L) out."""
 
+from .attention import Attention
 from .block import ResidualBlock
+from .kernel_conv import KernelConv
 from .long_conv import LongConv
 from .mr_arguments import num_resolutions
 from .mr_conv import MRConv
@@ -8,8 +10,10 @@ from .norm import ChannelNorm, MaskedBatchNorm
 from .reparameterize import Check, reparameterize
 
 __all__ = [
+    "Attention",
     "ChannelNorm",
     "Check",
+    "KernelConv",
     "LongConv",
     "MRConv",
     "MaskedBatchNorm",

@@ -20,7 +20,7 @@ from .combine import COMBINATIONS, CombinationName
 from .long_conv import LongConv
 from .mr_arguments import Gains, NormKind, check_arguments, norm_settings, num_resolutions
 from .norm import keep_statistics, update_running
-from .reparameterize import Form, reparameterize
+from .reparameterize import Form, reparameterize, with_skip
 
 __all__ = ["MRConv"]
 
@@ -44,8 +44,8 @@ class MRConv(nn.Module):
         channels: D.
         length: Reach in samples; no limit on inputs. Memory ends after K = kernel_size 2^(R-1).
         kernel_size: l_0, span of the first kernel; at most ``length``.
-        kernel: "dense", "fourier", "dilated", "sparse", "implicit", names joined by + (added
-            before the convolution), or a callable
+        kernel: "dense", "fourier", "dilated", "sparse", "implicit", "modal", names joined by +
+            (added before the convolution), or a callable
             ``(channels, kernel_size, resolution, *, device, dtype) -> Kernel``.
         causal: Whether outputs depend on the past and present only. If not, each resolution also
             has a kernel of its own for the future, at lags -1..-l_i.
@@ -222,14 +222,20 @@ class MRConv(nn.Module):
         """Training: batch statistics, and the running ones moved towards them."""
         if not isinstance(self.norm, BranchNorm):  # linear, hence merged in training too
             return self._merged(u, 1, method)
-        branches = self._branches(1)
-        gain, shift = self._outer_gain(), widened(self.shift)
         y, mean, var = normalized_branches(
-            u, branches, gain, shift, self.norm, lengths, causal=self.causal, method=method
+            u,
+            self._branches(1),
+            self._outer_gain(),
+            widened(self.shift),
+            self.norm,
+            lengths,
+            skip=None if self.skip is None else widened(self.skip),
+            causal=self.causal,
+            method=method,
         )
         count = total_valid("MRConv", u, lengths)
         update_running(self, mean, var, count, self.norm.momentum)
-        return y if self.skip is None else y + widened(self.skip)[:, None] * u
+        return y
 
     def _merged(self, u: Tensor, rate: int, method: Method) -> Tensor:
         """Eval mode as the one convolution that it is."""
@@ -342,12 +348,7 @@ class MRConv(nn.Module):
         """
         _, offset = self._scale_and_offset()
         taps = torch.stack(self.weighted_taps(rate)).sum(0)
-        if self.skip is not None:
-            present = 0 if self.causal else taps.shape[-1] // 2  # the column of lag 0
-            at_present = widened(self.skip)[:, None]
-            ends = (present, taps.shape[-1] - present - 1)
-            taps = taps + nn.functional.pad(at_present, ends)
-        return taps, offset.sum(0)
+        return with_skip(taps, self.skip, self.causal), offset.sum(0)
 
     def reparameterize(self, rate: int = 1, form: Form = "merged") -> LongConv:
         """The same layer as one convolution with explicit taps; see ``nn.reparameterize``.

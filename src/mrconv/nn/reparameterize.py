@@ -12,9 +12,19 @@ from ..errors import MergeError
 from .long_conv import LongConv
 
 if TYPE_CHECKING:
+    from .kernel_conv import KernelConv
     from .mr_conv import MRConv
 
-__all__ = ["TOLERANCES", "Check", "Form", "in_training", "refuse_training", "reparameterize"]
+__all__ = [
+    "TOLERANCES",
+    "Check",
+    "Form",
+    "in_training",
+    "narrowest",
+    "refuse_training",
+    "reparameterize",
+    "with_skip",
+]
 
 Form = Literal["merged"]
 
@@ -61,11 +71,40 @@ def refuse_training(what: str, module: nn.Module) -> None:
         )
 
 
-def reparameterize(layer: "MRConv", rate: int = 1, form: Form = "merged") -> LongConv:
-    """The LongConv that equals an MRConv in eval mode, sample by sample.
+def narrowest(module: nn.Module) -> Tensor:
+    """The parameter of least precision, which has a layer's own dtype.
+
+    A kernel may keep some of its parameters in float32 inside a layer of half precision.
+    """
+    first, *others = module.parameters()
+    for parameter in others:  # min with a key is more than torch.compile follows
+        first = parameter if parameter.dtype.itemsize < first.dtype.itemsize else first
+    return first
+
+
+def with_skip(taps: Tensor, skip: Tensor | None, causal: bool) -> Tensor:
+    """Taps of k * u + skip u: the factors (D,) added in the column of lag 0.
+
+    Args:
+        taps: Causal (D, K), two-sided (D, 2 K).
+        skip: One factor a channel, or None.                              (D,)
+        causal: Which of the two.
+
+    Returns:
+        New taps of the same shape.
+    """
+    if skip is None:
+        return taps
+    present = 0 if causal else taps.shape[-1] // 2  # the column of lag 0
+    ends = (present, taps.shape[-1] - present - 1)
+    return taps + nn.functional.pad(widened(skip)[:, None], ends)
+
+
+def reparameterize(layer: "MRConv | KernelConv", rate: int = 1, form: Form = "merged") -> LongConv:
+    """The LongConv that equals an MRConv or KernelConv in eval mode, sample by sample.
 
     taps = sum_i s_i pad(k_i) with skip added at lag 0,  bias = sum_i (shift_i - s_i mean_i),
-    s_i = gain_i / sqrt(var_i + eps).
+    s_i = gain_i / sqrt(var_i + eps). A KernelConv has one kernel, s = 1 and no bias.
 
     The result is compared with the branches, convolved one by one, on random input, and keeps the
     difference in ``checked``. Its taps and bias are parameters and train on.
@@ -92,12 +131,13 @@ def reparameterize(layer: "MRConv", rate: int = 1, form: Form = "merged") -> Lon
         )
     with torch.no_grad():
         taps, bias = layer.merged_taps(rate)
-        columns, like = taps.shape[-1], layer.shift
+        columns, like = taps.shape[-1], narrowest(layer)
         merged = (
             LongConv(
                 layer.channels,
                 columns if layer.causal else columns // 2,
                 causal=layer.causal,
+                bias=bias is not None,
                 device="meta",
                 dtype=like.dtype,
             )
@@ -105,7 +145,7 @@ def reparameterize(layer: "MRConv", rate: int = 1, form: Form = "merged") -> Lon
             .eval()
         )
         merged.taps.copy_(taps)
-        if merged.bias is not None:
+        if merged.bias is not None and bias is not None:
             merged.bias.copy_(bias)
         if not like.is_meta:
             merged.checked = compared(lambda x: layer.by_branches(widened(x), rate), merged)

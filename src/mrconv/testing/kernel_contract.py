@@ -72,7 +72,10 @@ class KernelContract:
                 assert (taps != 0).any(-1).all()
 
     def test_dtype(self) -> None:
-        """Taps are float32 from half and float32 parameters, float64 from float64."""
+        """Taps are float32 from half and float32 parameters, float64 from float64.
+
+        Parameters have the dtype asked for, those named in ``precise`` at least float32.
+        """
         wider = {
             torch.bfloat16: torch.float32,
             torch.float16: torch.float32,
@@ -82,7 +85,10 @@ class KernelContract:
         for dtype, expected in wider.items():
             for kernel in self.kernels(dtype=dtype):
                 assert all(not p.is_complex() for p in kernel.state_dict().values())
-                assert all(p.dtype == dtype for p in kernel.parameters())
+                for part in kernel.modules():
+                    precise = part.precise if isinstance(part, Kernel) else ()
+                    for name, tensor in part.named_parameters(recurse=False):
+                        assert tensor.dtype == (expected if name in precise else dtype)
                 assert all(taps.dtype == expected for taps in _both_sides(kernel))
 
     def test_cast(self) -> None:

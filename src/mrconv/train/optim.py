@@ -6,6 +6,7 @@ from torch import nn
 
 from ..errors import ArgumentError
 from ..kernels import Kernel
+from ..nn.kernel_conv import KernelConv
 from ..nn.long_conv import LongConv
 from ..nn.mr_conv import MRConv
 
@@ -79,7 +80,7 @@ def _scale_parameters(model: nn.Module) -> set[int]:
     for module in model.modules():
         own = dict(module.named_parameters(recurse=False))
         norm_like = "norm" in type(module).__name__.lower()
-        if isinstance(module, (MRConv, nn.Embedding)) or norm_like:
+        if isinstance(module, (MRConv, KernelConv, nn.Embedding)) or norm_like:
             found |= {id(parameter) for parameter in own.values()}
         elif own.get("bias") is not None:
             found.add(id(own["bias"]))

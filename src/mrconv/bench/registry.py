@@ -1,0 +1,19 @@
+"""Names of the benches and the functions that list their cases."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from .branches import branch_cases
+from .cases import Case, Options
+from .conv import conv_cases
+from .layers import layer_cases
+
+__all__ = ["BENCHES", "BenchName"]
+
+BenchName = Literal["conv", "branches", "layers"]
+
+BENCHES: dict[BenchName, Callable[[Options], list[Case]]] = {
+    "conv": conv_cases,
+    "branches": branch_cases,
+    "layers": layer_cases,
+}

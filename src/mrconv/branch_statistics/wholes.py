@@ -1,0 +1,91 @@
+"""Branches whose outputs are computed: those about as long as the input, and two-sided ones."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from .._checks import length_mask
+from .rows import F64, Rows
+
+__all__ = ["Wholes"]
+
+
+class Wholes:
+    """Branches z'[t] = k * w less c times the taps that reach out of the row, computed as such.
+
+    Args:
+        taps: Of each branch; two-sided, lag 0 at the middle column.   W of (c, n_i)
+        causal: Whether the taps are causal.
+    """
+
+    def __init__(self, taps: Sequence[Tensor], causal: bool) -> None:
+        self.taps, self.causal = list(taps), causal
+
+    def _future(self, k: Tensor) -> int:
+        return 0 if self.causal else k.shape[-1] // 2
+
+    def _outputs(self, rows: Rows, k: Tensor, out: Tensor | None) -> Tensor:
+        """Outputs z' of one branch, 0 behind each row's length.             (B, c, L)."""
+        spectrum = rows.spectrum * rows.transformed(k, self._future(k))
+        z = torch.fft.irfft(spectrum, rows.size)[..., : rows.w.shape[-1]]
+        z = torch.add(z, rows.lacking(k, self._future(k)).to(z.dtype), out=out)
+        if rows.lengths is not None:
+            z.masked_fill_(~length_mask(rows.lengths, z.shape[-1])[:, None], 0)
+        return z
+
+    def moments(self, rows: Rows, kept: Tensor) -> tuple[list[Tensor], list[Tensor]]:
+        """Sum and energy of every branch's z'.
+
+        Args:
+            rows: The input.
+            kept: Filled with the outputs, where there is room.   (W or 0, B, c, L)
+
+        Returns:
+            sum z' and sum z'^2, float64.                            W of (c,) each
+        """
+        sums, energies = [], []
+        for i, k in enumerate(self.taps):
+            z = self._outputs(rows, k, kept[i] if len(kept) else None)
+            # float64 only for the last of the sums: rows are added up in their own precision
+            sums.append(z.sum(-1).to(F64).sum(0))
+            energies.append(z.square().sum(-1).to(F64).sum(0))
+        return sums, energies
+
+    def gradients(
+        self,
+        rows: Rows,
+        conjugate: Tensor,
+        kept: Tensor,
+        dsum: Tensor,
+        denergy: Tensor,
+        dspectrum: Tensor,
+    ) -> list[Tensor]:
+        """Gradients of the taps given those of sum and energy, float64.
+
+        Args:
+            rows: The input.
+            conjugate: conj(rows.spectrum).
+            kept: The outputs, as ``moments`` kept them.          (W or 0, B, c, L)
+            dsum: Gradient of sum z'.                                   (W, c)
+            denergy: Gradient of sum z'^2.                              (W, c)
+            dspectrum: Spectrum of the input's gradient, added to in place.
+
+        Returns:
+            W of (c, n_i).
+        """
+        found = []
+        for i, k in enumerate(self.taps):
+            future = self._future(k)
+            z = kept[i] if len(kept) else self._outputs(rows, k, None)
+            padded = z.new_zeros(*z.shape[:2], rows.size)
+            dz = padded[..., : z.shape[-1]]
+            torch.mul(z, 2 * denergy[i, :, None].to(z.dtype), out=dz)
+            dz += dsum[i, :, None].to(z.dtype)
+            if rows.lengths is not None:
+                dz.masked_fill_(~length_mask(rows.lengths, z.shape[-1])[:, None], 0)
+            spectrum = torch.fft.rfft(padded)
+            correlation = (conjugate * spectrum).sum(0)
+            found.append(rows.tap_gradient(correlation, dz, k.shape[-1] - future, future))
+            dspectrum.addcmul_(spectrum, rows.transformed(k, future).conj_physical())
+        return found

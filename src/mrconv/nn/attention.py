@@ -1,0 +1,144 @@
+"""Attention: softmax self-attention with rotary positions, for layers (B, D, L)."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
+
+from .._checks import (
+    check_count,
+    check_layer_input,
+    check_lengths,
+    length_mask,
+    mask_invalid,
+    widened,
+)
+from ..errors import ArgumentError
+
+__all__ = ["Attention", "rotated"]
+
+BASE = 10_000.0  # longest wavelength of the rotations over 2 pi, in samples
+HEAD_SIZE = 64
+
+
+class Attention(nn.Module):
+    """Multi-head self-attention with rotary positions, without biases.
+
+    y[t] = W_o concat_h sum_s softmax_s( <R_t q_h[t], R_s k_h[s]> / sqrt(D / H) ) v_h[s]
+    (q | k | v)[t] = W u[t],  s <= t if causal
+
+    R_t turns feature pair (j, j + P) of a head by the angle t 10000^(-j / P), j = 0..P-1, with
+    P = floor(D / H / 2); an odd last feature is left as it is.
+
+    Args:
+        channels: D.
+        length: Samples the layer is meant for; neither a limit on inputs nor a number it uses.
+        num_heads: H, which must divide D; None takes heads of 64 features, or the nearest size
+            above that divides.
+        causal: Whether outputs depend on the past and present only.
+        device: Where the parameters live.
+        dtype: Of the parameters; also of the computation, in half precision too.
+
+    Raises:
+        ArgumentError: If a size is below 1 or the heads do not divide the channels.
+
+    Cost: O(D L^2) operations; memory O(D L) where torch has a fused attention for the device.
+    Causality and padding are exact to the bit for finite input.
+    Source: Vaswani et al. 2017, section 3.2; rotations of Su et al. 2021, equation (34), on pairs
+    (j, j + P) in place of neighbours, as GPT-NeoX and Llama lay them.
+
+    Example:
+        >>> import torch, mrconv
+        >>> mrconv.nn.Attention(128, length=100)(torch.randn(2, 128, 50)).shape
+        torch.Size([2, 128, 50])
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        length: int,
+        *,
+        num_heads: int | None = None,
+        causal: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        check_count("Attention", "channels", channels)
+        check_count("Attention", "length", length)
+        self.channels, self.length, self.causal = channels, length, causal
+        self.num_heads = _heads(channels) if num_heads is None else num_heads
+        check_count("Attention", "num_heads", self.num_heads)
+        if channels % self.num_heads:
+            raise ArgumentError(
+                f"Attention: num_heads must divide channels={channels}; got "
+                f"num_heads={self.num_heads}. Use num_heads={_heads(channels, self.num_heads)}."
+            )
+        self.qkv = nn.Linear(channels, 3 * channels, bias=False, device=device, dtype=dtype)
+        self.out = nn.Linear(channels, channels, bias=False, device=device, dtype=dtype)
+
+    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Mixes over time by attention.
+
+        Args:
+            x: Input.                                                (B, D, L)
+            lengths: Valid samples of each row; None: all.                (B,)
+
+        Returns:
+            Output in the input's dtype, 0 behind each row's length. (B, D, L)
+
+        Raises:
+            ShapeError: If x is not (B, D, L) or lengths not (B,).
+            DtypeError: If x has another dtype than the parameters.
+        """
+        check_layer_input("Attention", x, self.channels, self.qkv.weight.dtype)
+        if lengths is not None:
+            check_lengths("Attention", lengths, x.shape[0], x.shape[-1])
+        u = mask_invalid(x, lengths).transpose(1, 2)
+        heads = self.qkv(u).unflatten(-1, (3, self.num_heads, -1)).transpose(1, 3)
+        query, key, value = heads.unbind(2)  # (B, H, L, D / H)
+        mixed = scaled_dot_product_attention(
+            rotated(query),
+            rotated(key),
+            value,
+            attn_mask=self._key_mask(lengths, x),
+            is_causal=self.causal,
+        )
+        y = self.out(mixed.transpose(1, 2).flatten(2)).transpose(1, 2)
+        return mask_invalid(y, lengths).to(x.dtype)
+
+    def _key_mask(self, lengths: Tensor | None, x: Tensor) -> Tensor | None:
+        """True for keys that may be attended to, (B, 1, 1, L); None: all that causality allows."""
+        if lengths is None or self.causal:
+            return None  # padding is on the right: a causal row never looks into it
+        # an empty row sees its first key, a zero: a softmax over nothing has NaN in its gradient
+        return length_mask(lengths.to(x.device).clamp_min(1), x.shape[-1])[:, None, None]
+
+    def extra_repr(self) -> str:
+        """Settings for ``repr``."""
+        return f"{self.channels}, num_heads={self.num_heads}, causal={self.causal}"
+
+
+def rotated(x: Tensor) -> Tensor:
+    """Queries or keys turned by their positions, feature pair (j, j + P) by t 10000^(-j / P).
+
+    Args:
+        x: One row a position, from position 0.                   (..., L, F)
+
+    Returns:
+        The same dtype; P = F // 2 pairs, an odd last feature as it was. (..., L, F)
+    """
+    length, half = x.shape[-2], x.shape[-1] // 2
+    wide = widened(x)  # angles in half precision would be off by radians
+    steps = torch.arange(half, device=x.device, dtype=wide.dtype) / max(half, 1)
+    times = torch.arange(length, device=x.device, dtype=wide.dtype)
+    angle = times[:, None] * BASE**-steps  # (L, P)
+    first, second, last = wide.split([half, half, x.shape[-1] - 2 * half], -1)
+    cos, sin = angle.cos(), angle.sin()
+    turned = [first * cos - second * sin, second * cos + first * sin, last]
+    return torch.cat(turned, -1).to(x.dtype)
+
+
+def _heads(channels: int, most: int | None = None) -> int:
+    """The largest number of heads that divides the channels and is at most ``most``."""
+    most = channels // HEAD_SIZE if most is None else most
+    return next(heads for heads in range(max(most, 1), 0, -1) if channels % heads == 0)

@@ -1,0 +1,92 @@
+"""Times of several layers by length, one panel a pass."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from ..errors import ArgumentError
+from .canvas import LABEL, dress, new_figure
+from .palette import FAINT, INK, SERIES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["times_by_length"]
+
+DASHES = ("-", "--", ":")
+MARKERS = ("o", "s", "^")
+
+
+def times_by_length(panels: Mapping[str, Mapping[str, Mapping[int, float]]]) -> "Figure":
+    """One line a layer, both axes logarithmic.
+
+    A layer has the same colour and dashes in every panel; layers beyond the fourth repeat the
+    colours in order, dashed.
+
+    Args:
+        panels: Milliseconds by panel, layer and length in samples.
+
+    Returns:
+        A figure of one panel for each.
+
+    Raises:
+        ArgumentError: If there is nothing to draw.
+        MissingExtraError: If matplotlib is not installed.
+
+    Example:
+        >>> figure = times_by_length({"forward": {"attention": {256: 1.0, 1024: 9.0}}})
+        >>> [line.get_label() for line in figure.axes[0].lines]
+        ['attention']
+    """
+    names = list(dict.fromkeys(name for lines in panels.values() for name in lines))
+    if not names:
+        raise ArgumentError(
+            "times_by_length: panels must hold at least one line; got none. "
+            "Measure at least one layer."
+        )
+    figure = new_figure(10, 4.2)
+    axes = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
+    for ax, (title, lines) in zip(axes, panels.items(), strict=True):
+        _draw(ax, title, {name: lines[name] for name in names if name in lines}, names)
+    fullest = max(axes, key=lambda ax: len(ax.lines))
+    handles, labels = fullest.get_legend_handles_labels()
+    figure.legend(
+        handles,
+        labels,
+        loc="outside lower center",
+        ncols=4,
+        frameon=False,
+        fontsize=LABEL,
+        labelcolor=INK,
+        handlelength=2.6,
+    )
+    return figure
+
+
+def _draw(
+    ax: "Axes", title: str, lines: Mapping[str, Mapping[int, float]], names: list[str]
+) -> None:
+    from matplotlib.ticker import NullLocator
+
+    dress(ax, title, "length (samples)", "time (ms)")
+    lengths = sorted({length for line in lines.values() for length in line})
+    ax.set_xscale("log", base=2)
+    ax.set_yscale("log")
+    for name, line in lines.items():
+        turn, color = divmod(names.index(name), len(SERIES))
+        places = sorted(line)
+        ax.plot(
+            places,
+            [line[place] for place in places],
+            color=SERIES[color],
+            linestyle=DASHES[turn % len(DASHES)],
+            marker=MARKERS[turn % len(MARKERS)],
+            ms=3.5,
+            lw=1.6,
+            label=name,
+        )
+    ax.set_xticks(lengths, [f"{length:,}" for length in lengths])
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.grid(axis="y", color=FAINT, lw=0.6)
+    ax.set_axisbelow(True)

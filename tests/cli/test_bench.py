@@ -1,0 +1,68 @@
+"""``mrconv bench`` prints rows beside their bars and writes them."""
+
+import json
+
+import pytest
+
+from mrconv.bench import BENCHES, Case, Row, read_record
+
+
+def test_quick_convolutions(mrconv_command, tmp_path):
+    path = tmp_path / "conv.json"
+    words = ["conv", "--quick", "--shapes", 2, "--threads", 1, "--json", path]
+    told = mrconv_command("bench", *words)
+    assert (told.code, told.err) == (0, "")
+    head, *lines, total, numbers = told.out.splitlines()
+    assert head.split() == ["what", "value", "quartiles", "bar"]
+    assert numbers == f"numbers: {path}"
+    record = read_record(path)
+    assert (record.bench, record.threads) == ("conv", 1)
+    assert record.command == "mrconv bench conv --threads 1 --shapes 2 --quick"
+    assert len(lines) == len(record.rows)
+    for line, row in zip(lines, record.rows, strict=True):
+        assert line.startswith(f"{row.name}  ")
+        assert ("holds" in line, "misses" in line) == (row.holds is True, row.holds is False)
+    barred = [row for row in record.rows if row.bar is not None]
+    assert len(barred) == 8
+    assert total == f"{sum(row.holds for row in barred)} of 8 bars hold."
+    assert str(tmp_path) not in path.read_text()
+
+
+@pytest.fixture
+def small_benches(monkeypatch):
+    """Benches of one row each, which measure nothing."""
+
+    def cases(options):
+        row = Row("a", float(options.seed), "times", bar=2.0, better="higher")
+        return [Case("a", lambda: ["a sentence", row]), Case("b", list)]
+
+    for name in BENCHES:
+        monkeypatch.setitem(BENCHES, name, cases)
+
+
+def test_all_benches_write_a_file_each(mrconv_command, tmp_path, small_benches):
+    told = mrconv_command("bench", "all", "--seed", 1, "--only", "a", "--json", tmp_path / "out")
+    assert told.code == 0  # a bar that is missed is no failure
+    for name in BENCHES:
+        content = json.loads((tmp_path / "out" / f"{name}.json").read_text())
+        assert content["bench"] == name
+        assert content["command"] == f"mrconv bench {name} --seed 1 --only a"
+        assert [row["holds"] for row in content["rows"]] == [False]
+    assert told.out.count("a sentence\n") == 3
+    assert told.out.count("0 of 1 bars hold.\n") == 3
+
+
+def test_mistakes_are_one_line(mrconv_command, tmp_path, small_benches):
+    told = mrconv_command("bench", "conv", "--only", "c")
+    assert (told.code, told.out) == (2, "")
+    assert told.err == (
+        "error: bench: only must be part of a case's name; got 'c'. Choose from: a; b.\n"
+    )
+    told = mrconv_command("bench", "conv", "--threads", 0)
+    assert told.code == 2
+    assert told.err == (
+        "error: bench: threads must be at least 1; got threads=0. Pass a larger threads.\n"
+    )
+    told = mrconv_command("bench", "convolutions")
+    assert told.code == 2
+    assert told.err.startswith("usage: mrconv bench")
