@@ -20,6 +20,12 @@ def seed() -> None:
     torch.manual_seed(0)
 
 
+@pytest.fixture(autouse=True)
+def exact_at_every_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small inputs go through the textbook statistics elsewhere; here the exact ones are tested."""
+    monkeypatch.setattr("mrconv.branch_statistics.dispatch.SMALL", 0)
+
+
 @pytest.fixture
 def says() -> Callable[..., contextlib.AbstractContextManager[object]]:
     """Expects an error of exactly one class with exactly one sentence."""

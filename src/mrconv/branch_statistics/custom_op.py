@@ -114,6 +114,7 @@ def _exact_backward(
     spacings: Sequence[int],
     spans: Sequence[int],
     gain: Tensor,
+    skip: Tensor,
     eps: float,
     causal: bool,
     saved: Sequence[Tensor],
@@ -121,7 +122,7 @@ def _exact_backward(
     plan = _plan(u, (counts, spacings, spans), causal)
     var, relative, centre, merged, *products = saved
     kept = Saved(var, relative, centre, merged, Products(*products))
-    return backward(gradient, u, lengths, packed, positions, plan, gain, eps, kept)
+    return backward(gradient, u, lengths, packed, positions, plan, gain, skip, eps, kept)
 
 
 @_exact_backward.register_fake
@@ -135,6 +136,7 @@ def _(
     spacings: Sequence[int],
     spans: Sequence[int],
     gain: Tensor,
+    skip: Tensor,
     eps: float,
     causal: bool,
     saved: Sequence[Tensor],
@@ -145,17 +147,17 @@ def _(
 
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: Results) -> None:
-    u, lengths, packed, positions, *ctx.shapes, gain, _, _, ctx.eps, ctx.causal = inputs
+    u, lengths, packed, positions, *ctx.shapes, gain, _, skip, ctx.eps, ctx.causal = inputs
     ctx.set_materialize_grads(False)  # zeros for everything saved would cost as much as a pass
-    ctx.save_for_backward(u, lengths, packed, positions, gain, *output[2:])
+    ctx.save_for_backward(u, lengths, packed, positions, gain, skip, *output[2:])
 
 
 def _gradients(ctx: Any, gradient: Tensor | None, *_: object) -> tuple[Tensor | None, ...]:
     if gradient is None:  # nobody read the outputs
         return (None,) * 12
-    u, lengths, packed, positions, gain, *saved = ctx.saved_tensors
+    u, lengths, packed, positions, gain, skip, *saved = ctx.saved_tensors
     du, dpacked, dgain, dshift, dskip = _exact_backward(
-        gradient, u, lengths, packed, positions, *ctx.shapes, gain, ctx.eps, ctx.causal, saved
+        gradient, u, lengths, packed, positions, *ctx.shapes, gain, skip, ctx.eps, ctx.causal, saved
     )
     return du, None, dpacked, None, None, None, None, dgain, dshift, dskip, None, None
 

@@ -18,6 +18,11 @@ from .textbook import textbook_branches
 __all__ = ["normalized_branches"]
 
 
+#: Elements of an input below which the textbook form is faster. Its training step / the exact one
+#: at (1, 64, 256), one thread: dilated 0.96, Fourier 0.62; at (8, 32, 128) 1.5 and 0.9.
+SMALL = 1 << 15
+
+
 def normalized_branches(
     u: Tensor,
     branches: Sequence[Branch],
@@ -43,8 +48,8 @@ def normalized_branches(
         branches: R branches.
         gain: Weight of each branch.                                    (R, D)
         shift: Constant of each branch.                                 (R, D)
-        norm: eps, and the form of the statistics. Method "direct" goes through the textbook
-            form.
+        norm: eps, and the form of the statistics. Method "direct" and small inputs go through the
+            textbook form.
         lengths: Valid samples of each row; None: all.                    (B,)
         skip: Factor of the input itself, added to the sum; None: 0.      (D,)
         causal: Whether the taps are causal or two-sided.
@@ -61,7 +66,7 @@ def normalized_branches(
     Source: the paper's section 3.1; the exact form is ours.
     """
     check_choice("long_convolution", "method", method, get_args(Method))
-    if norm.statistics == "textbook" or method == "direct":
+    if norm.statistics == "textbook" or method == "direct" or _is_small(u):
         y, mean, var = textbook_branches(
             u, branches, gain, shift, norm, lengths, causal=causal, method=method
         )
@@ -72,6 +77,11 @@ def normalized_branches(
         affine = gain, shift, torch.zeros_like(gain[0]) if skip is None else skip
         y, mean, var = exact_branches(u, lengths, treatable, affine, norm.eps, causal)
     return mask_invalid(y, lengths), mean, var
+
+
+def _is_small(u: Tensor) -> bool:
+    # compilers see one operator in place of many
+    return not torch.compiler.is_compiling() and u.numel() < SMALL
 
 
 def _treatable(branch: Branch, length: int, causal: bool) -> Branch:

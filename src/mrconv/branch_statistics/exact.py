@@ -7,13 +7,14 @@ that of a kernel merged beforehand. Blocks of channels are worked through whole,
 spectra stay in the cache; the backward pass computes them again.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from .._checks import mask_invalid
-from ..convolution import channel_blocks
+from ..convolution import for_each_block
 from .branches import Branches, Products
 from .plan import Plan
 from .processes import added_in_place, world_size
@@ -21,10 +22,7 @@ from .rows import F64, Rows
 
 __all__ = ["Saved", "backward", "forward"]
 
-# Real elements of one block of rows, for each thread. Its many small operations share the threads;
-# worker threads would wait for one another in the interpreter. Training step of dilated / dense
-# branches in ms at (16, 64, 4096), two threads: 2^19 117 / 248, 2^20 95 / 186, 2^21 89 / 180, in
-# worker threads 110 / 212.
+# Real elements of padded rows that a thread works on at a time.
 BLOCK = 1 << 19
 
 
@@ -38,7 +36,7 @@ class Saved(NamedTuple):
     centre: Tensor
     """c, float64.                                                        (D,)"""
     merged: Tensor
-    """sum_i s_i k_i, with the skip at lag 0.                       (D, reach)"""
+    """sum_i s_i k_i.                                               (D, reach)"""
     products: Products
 
     @classmethod
@@ -54,12 +52,14 @@ class Saved(NamedTuple):
         )
 
 
-def _blocks(u: Tensor, size: int) -> list[slice]:
-    """Blocks of channels; over processes, as many and of the same channels in each."""
+def _for_each_block(work: Callable[[slice], None], u: Tensor, size: int) -> None:
+    """Runs ``work`` on blocks of channels; over processes, on the same blocks in the same order."""
     if world_size() == 1:
-        return channel_blocks(u, size, BLOCK * torch.get_num_threads())
+        for_each_block(work, u, size, BLOCK)
+        return
     step = -(-u.shape[1] // 8)
-    return [slice(start, start + step) for start in range(0, u.shape[1], step)]
+    for start in range(0, u.shape[1], step):
+        work(slice(start, start + step))
 
 
 def _count(u: Tensor, lengths: Tensor | None) -> Tensor:
@@ -94,7 +94,7 @@ def forward(
     y, saved = torch.empty(u.shape, dtype=u.dtype, device=u.device), Saved.empty(u, gain, plan)
     mean = torch.empty_like(saved.var)
     # one centre for all processes: what it adds to mean and output then cancels over them
-    saved.centre.copy_(added_in_place(u.sum((0, 2), dtype=F64)) / total)
+    saved.centre.copy_(added_in_place(u.sum(-1).to(F64).sum(0)) / total)
 
     def work(block: slice) -> None:
         rows = Rows.of(u[:, block], saved.centre[block], lengths, plan.size)
@@ -108,13 +108,13 @@ def forward(
         relative = here if world_size() == 1 else mean[:, block] - constant
         scale = gain[:, block] * torch.rsqrt(saved.var[:, block] + eps)
         merged = branches.merged(scale.to(u.dtype))
-        merged[:, plan.future] += skip[block]
-        level = (shift[:, block] - scale * relative).sum(0) + rows.centre * skip[block]
+        level = (shift[:, block] - scale * relative).sum(0)
         _convolve(rows, merged, plan.future, level, y[:, block])
+        # on its own, not as tap 0: an FFT would round it to the digits of the largest sample
+        y[:, block].addcmul_(u[:, block], skip[block, None])
         saved.relative[:, block], saved.merged[block] = relative, merged
 
-    for block in _blocks(u, plan.size):
-        work(block)
+    _for_each_block(work, u, plan.size)
     return y, mean, saved
 
 
@@ -141,6 +141,7 @@ def backward(
     positions: Tensor,
     plan: Plan,
     gain: Tensor,
+    skip: Tensor,
     eps: float,
     saved: Saved,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
@@ -157,8 +158,7 @@ def backward(
         branches = Branches(plan, packed[block], lags)
         spectrum = torch.fft.rfft(gradient[:, block], plan.size)
         correlation = (conjugate * spectrum).sum(0)
-        dmerged = rows.tap_gradient(correlation, gradient[:, block], past, plan.future)
-        level = gradient[:, block].sum(-1).to(F64).sum(0)
+        dmerged, level = rows.tap_gradient(correlation, gradient[:, block], past, plan.future)
         inverse = torch.rsqrt(saved.var[:, block] + eps)
         relative, scale = saved.relative[:, block], gain[:, block] * inverse
         direct = branches.merged_gradients(dmerged)
@@ -178,8 +178,8 @@ def backward(
         dpacked[block] = torch.cat(parts, -1)
         x = torch.fft.irfft(spectrum, plan.size)[..., : u.shape[-1]]
         x = x if rest is None else x.add_(rest)
+        x = x.addcmul(gradient[:, block], skip[block, None])
         du[:, block] = mask_invalid(x, lengths)
 
-    for block in _blocks(u, plan.size):
-        work(block)
+    _for_each_block(work, u, plan.size)
     return du, dpacked, dgain, dshift, dskip

@@ -34,7 +34,7 @@ class Lags:
         pairs = torch.view_as_real(rows.spectrum).square().sum(0)
         energy = pairs.to(F64).sum(-1)
         lags = torch.fft.irfft(energy, rows.size)[:, : min(self.reach, length)]
-        before = exclusive_sums(rows.w.sum(0).to(F64), self.reach)
+        before = exclusive_sums(rows.total, self.reach)
         return pad(lags, (0, self.reach - lags.shape[-1])) - rows.centre[:, None] * before
 
     def window(self, span: int) -> Tensor:
@@ -85,7 +85,7 @@ def _heads(rows: Rows, reach: int) -> Tensor:
     batch, _, length = w.shape
     s = torch.arange(reach, device=w.device)
     if lengths is None:
-        sums = exclusive_sums(w.sum(0).to(F64), length + 1)
+        sums = exclusive_sums(rows.total, length + 1)
         left = sums[:, (length - s).clamp_min(0)]
         return left - centre[:, None] * (batch * s.clamp_max(length))
     # each row's running sum is read backwards from its own end

@@ -22,6 +22,7 @@ lost to an offset. All without a batch axis is kept in float64.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -61,6 +62,11 @@ class Rows:
     """c, float64.                                                       (c,)"""
     lengths: Tensor | None
     size: int
+
+    @cached_property
+    def total(self) -> Tensor:
+        """Centred input summed over the rows, float64.                            (c, L)."""
+        return self.w.sum(0).to(F64)
 
     @property
     def ramp(self) -> Tensor:
@@ -108,7 +114,9 @@ class Rows:
             total = total + self.from_ends(pad(ahead, (0, length))[:, :length])
         return -self.centre[:, None] * total
 
-    def tap_gradient(self, correlation: Tensor, gradient: Tensor, past: int, future: int) -> Tensor:
+    def tap_gradient(
+        self, correlation: Tensor, gradient: Tensor, past: int, future: int
+    ) -> tuple[Tensor, Tensor]:
         """Gradient of taps given that of their outputs z', lag 0 at column ``future``, float64.
 
         Args:
@@ -119,19 +127,21 @@ class Rows:
             future: Columns before lag 0.
 
         Returns:
-            The gradient.                                   (c, future + past)
+            The gradient (c, future + past), and the sum of that of z' (c,).
         """
         length = self.w.shape[-1]
         circle = torch.fft.irfft(correlation, self.size)
         kept = min(past, length)
+        total = gradient.sum(0).to(F64)
         taps = pad(circle[:, :kept].to(F64), (0, past - kept))
-        taps = taps - self.centre[:, None] * exclusive_sums(gradient.sum(0).to(F64), past)
+        taps = taps - self.centre[:, None] * exclusive_sums(total, past)
         if future:
-            from_end = self._ends(gradient).sum(0).to(F64)
-            outside = exclusive_sums(from_end, future + 1)[:, 1:].flip(-1)
+            lengths = self.lengths
+            from_end = total.flip(-1) if lengths is None else _ends(gradient, lengths).sum(0)
+            outside = exclusive_sums(from_end.to(F64), future + 1)[:, 1:].flip(-1)
             ahead = circle[:, self.size - future :].to(F64) - self.centre[:, None] * outside
             taps = torch.cat([ahead, taps], -1)
-        return taps
+        return taps, total.sum(-1)
 
     def from_ends(self, x: Tensor) -> Tensor:
         """X (c, L), counted backwards from each row's last sample, as (c, L) or (B, c, L)."""
@@ -141,11 +151,9 @@ class Rows:
         until_end = self.lengths[:, None] - 1 - torch.arange(length, device=x.device)
         return x[:, until_end.clamp_min(0)].transpose(0, 1)  # (B, c, L); garbage behind the end
 
-    def _ends(self, x: Tensor) -> Tensor:
-        """Rows of x (B, c, L) backwards from each row's last sample on, 0 before its first."""
-        if self.lengths is None:
-            return x.flip(-1)
-        length = x.shape[-1]
-        source = self.lengths[:, None] - 1 - torch.arange(length, device=x.device)  # (B, L)
-        backwards = x.gather(2, source.clamp_min(0)[:, None].expand_as(x))
-        return torch.where((source >= 0)[:, None], backwards, 0)
+
+def _ends(x: Tensor, lengths: Tensor) -> Tensor:
+    """Rows of x (B, c, L) backwards from each row's last sample on, 0 before its first."""
+    source = lengths[:, None] - 1 - torch.arange(x.shape[-1], device=x.device)  # (B, L)
+    backwards = x.gather(2, source.clamp_min(0)[:, None].expand_as(x))
+    return torch.where((source >= 0)[:, None], backwards, 0)

@@ -21,7 +21,8 @@ class BranchNorm:
         momentum: Weight of the newest batch in the running statistics; None averages all batches.
         eps: Added to the variance.
         statistics: "exact" finds mean and variance without computing the branch outputs,
-            "textbook" computes every one. Both give the same numbers and gradients.
+            "textbook" computes every one. Both give the same numbers and gradients; of an input
+            of less than 32,768 values "exact" takes the textbook form, which is faster there.
 
     Raises:
         ArgumentError: For a momentum outside 0..1, an eps that is not positive, or another word.

@@ -47,9 +47,10 @@ class Wholes:
         sums, energies = [], []
         for i, k in enumerate(self.taps):
             z = self._outputs(rows, k, kept[i] if len(kept) else None)
-            # float64 only for the last of the sums: rows are added up in their own precision
-            sums.append(z.sum(-1).to(F64).sum(0))
-            energies.append(z.square().sum(-1).to(F64).sum(0))
+            # two-sided outputs may be large at both ends, so that the square of their mean counts
+            along = z.dtype if self.causal else F64
+            sums.append(z.sum(-1, dtype=along).to(F64).sum(0))
+            energies.append(z.square().sum(-1, dtype=along).to(F64).sum(0))
         return sums, energies
 
     def gradients(
@@ -86,6 +87,7 @@ class Wholes:
                 dz.masked_fill_(~length_mask(rows.lengths, z.shape[-1])[:, None], 0)
             spectrum = torch.fft.rfft(padded)
             correlation = (conjugate * spectrum).sum(0)
-            found.append(rows.tap_gradient(correlation, dz, k.shape[-1] - future, future))
+            dk, _ = rows.tap_gradient(correlation, dz, k.shape[-1] - future, future)
+            found.append(dk)
             dspectrum.addcmul_(spectrum, rows.transformed(k, future).conj_physical())
         return found

@@ -1,18 +1,22 @@
 """Long convolution by FFT in cache-sized blocks, the same calls for every layer.
 
 ``long`` has the function, ``operator`` its blocked form with the gradient, ``shifts`` the form for
-few taps, ``blocks`` and ``layout`` what they share.
+few taps, ``spectrum`` that for taps whose spectrum is known, ``blocks`` and ``layout`` what they
+share.
 """
 
-from .blocks import channel_blocks, run_blocks
+from .blocks import for_each_block
 from .layout import circular, fast_length
 from .long import Method, long_convolution
+from .spectrum import convolve_with, met_taps, taps_spectrum
 
 __all__ = [
     "Method",
-    "channel_blocks",
     "circular",
+    "convolve_with",
     "fast_length",
+    "for_each_block",
     "long_convolution",
-    "run_blocks",
+    "met_taps",
+    "taps_spectrum",
 ]

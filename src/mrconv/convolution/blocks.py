@@ -1,52 +1,54 @@
 """Work on an input in blocks of channels that stay in the cache, each in its own thread."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 
 import torch
 from torch import Tensor
 
-__all__ = ["channel_blocks", "run_blocks"]
+__all__ = ["for_each_block"]
+
+#: Real elements of all padded rows from which on blocks go to worker threads. Below, the threads
+#: share each operation: the team that the layer before has left spinning would hold the workers
+#: up. A convolution forward in ms at (16, 64, 1024): 6.5 in workers, 3.8 shared.
+MANY = 1 << 22
 
 
-def channel_blocks(u: Tensor, size: int, elements: int) -> list[slice]:
-    """Slices of the channels of u (B, D, L): all rows of a block together fill ``elements``.
+def for_each_block(work: Callable[[slice], None], u: Tensor, size: int, elements: int) -> None:
+    """Runs ``work`` on blocks of the channels of u (B, D, L), all rows of the batch together.
+
+    Large inputs go block by block to worker threads, whose operations use one thread each: a team
+    of threads for every FFT waits at its end for the slowest, which costs much on a busy machine.
 
     Args:
+        work: Called with a slice of channels; writes its results itself, records no gradients.
         u: Input.                                                    (B, D, L)
         size: Of one padded row.
-        elements: Real numbers of one block of padded rows.
-
-    Returns:
-        Slices that cover the channels.
+        elements: Real numbers of padded rows that a thread works on at a time.
     """
-    if u.device.type == "cpu":
-        _keep_freed_memory()
-    else:
-        return [slice(0, u.shape[1])]  # one call over all rows keeps an accelerator busy
-    step = max(1, elements // max(1, u.shape[0] * size))
-    return [slice(start, start + step) for start in range(0, u.shape[1], step)]
-
-
-def run_blocks(work: Callable[[slice], None], blocks: Sequence[slice]) -> None:
-    """Runs ``work`` on every block, each in a worker thread whose operations use one thread.
-
-    A team of threads for every FFT waits at its end for the slowest, which costs much on a busy
-    machine; one block a thread does not wait for others.
-
-    Args:
-        work: Called with a block; writes its results itself. Must not record gradients.
-        blocks: As ``channel_blocks`` gives them.
-    """
-    threads = torch.get_num_threads()
-    if threads == 1 or len(blocks) == 1:
-        for block in blocks:
+    threads = torch.get_num_threads() if u.device.type == "cpu" else 1
+    rows, channels = u.shape[0], u.shape[1]
+    if u.device.type != "cpu":
+        work(slice(0, channels))  # one call over all rows keeps an accelerator busy
+        return
+    _keep_freed_memory()
+    if threads == 1 or rows * channels * size < MANY:
+        for block in _blocks(channels, threads * elements // max(1, rows * size)):
             work(block)
         return
-    for _ in _workers(threads, os.getpid()).map(torch.no_grad()(work), blocks):
+    share = -(-channels // threads)  # at least one block a thread
+    blocks = _blocks(channels, min(share, elements // (rows * size)))
+    # both modes belong to a thread
+    mode = torch.inference_mode if torch.is_inference_mode_enabled() else torch.no_grad
+    for _ in _workers(threads, os.getpid()).map(mode()(work), blocks):
         pass  # raises what a block raised
+
+
+def _blocks(channels: int, step: int) -> list[slice]:
+    step = max(1, step)
+    return [slice(start, start + step) for start in range(0, channels, step)]
 
 
 @lru_cache(maxsize=1)

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-__all__ = ["circular", "fast_length", "fft_size"]
+__all__ = ["circular", "fast_length", "fft_size", "reachable"]
 
 
 def fast_length(least: int) -> int:
@@ -26,3 +26,10 @@ def circular(taps: Tensor, future: int, size: int) -> Tensor:
     """Taps laid on a circle of ``size``: lag 0 at index 0, negative lags at the end."""
     past = functional.pad(taps[:, future:], (0, size - taps.shape[-1]))
     return torch.cat([past, taps[:, :future]], -1)  # (D, size)
+
+
+def reachable(taps: Tensor, future: int, length: int) -> tuple[Tensor, int]:
+    """Cuts away taps that no pair of samples of the input is far enough apart to meet."""
+    past = taps.shape[-1] - future
+    first, last = max(future - length, 0), future + min(past, length)
+    return taps[:, first:last], future - first

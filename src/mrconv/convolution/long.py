@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from .._checks import check_choice, full_precision
 from ..errors import DtypeError, ShapeError
-from .layout import circular, fft_size
+from .layout import circular, fft_size, reachable
 from .operator import convolve
 
 __all__ = ["Method", "long_convolution"]
@@ -70,7 +70,7 @@ def long_convolution(
     """
     check_choice("long_convolution", "method", method, get_args(Method))
     _check_operands(u, taps, causal)
-    taps, future = _reachable(taps, 0 if causal else taps.shape[-1] // 2, u.shape[-1])
+    taps, future = reachable(taps, 0 if causal else taps.shape[-1] // 2, u.shape[-1])
     if u.numel() == 0 or taps.numel() == 0:
         return torch.zeros_like(u)
     if method == "direct":
@@ -107,13 +107,6 @@ def _check_operands(u: Tensor, taps: Tensor, causal: bool) -> None:
             "long_convolution: input and taps must both be float32 or both float64; "
             f"got {u.dtype} and {taps.dtype}. Convert them first."
         )
-
-
-def _reachable(taps: Tensor, future: int, length: int) -> tuple[Tensor, int]:
-    """Cuts away taps that no pair of samples of the input is far enough apart to meet."""
-    past = taps.shape[-1] - future
-    first, last = max(future - length, 0), future + min(past, length)
-    return taps[:, first:last], future - first
 
 
 def _direct(u: Tensor, taps: Tensor, future: int) -> Tensor:

@@ -1,12 +1,11 @@
 """The blocked convolution as one operator, with its gradient; compilers see no spectra."""
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from .blocks import channel_blocks, run_blocks
+from .blocks import for_each_block
 from .layout import circular, fft_size
 from .shifts import add_shifted, shifted_products
 
@@ -16,25 +15,9 @@ __all__ = ["convolve"]
 # ms at (16, 64, 4096), two threads: 2^17 53, 2^18 45, 2^19 39, 2^20 44.
 BLOCK = 1 << 19
 
-# Real elements of all padded rows from which on blocks go to worker threads. Below, the threads
-# share each operation: the team that the layer before has left spinning would hold the workers up.
-# Forward in ms at (16, 64, 1024): 6.5 in workers, 3.8 shared.
-MANY = 1 << 22
-
 
 def _lags(taps: Tensor, future: int) -> range:
     return range(-future, taps.shape[-1] - future)
-
-
-def _run(work: Callable[[slice], None], u: Tensor, size: int) -> None:
-    """Runs ``work`` on blocks of channels."""
-    threads = torch.get_num_threads()
-    if threads > 1 and u.shape[0] * u.shape[1] * size >= MANY:
-        share = -(-u.shape[1] // threads)  # at least one block a thread
-        run_blocks(work, channel_blocks(u, size, min(BLOCK, share * u.shape[0] * size)))
-        return
-    for block in channel_blocks(u, size, BLOCK * threads):
-        work(block)
 
 
 @torch.library.custom_op("mrconv::long_convolution", mutates_args=())
@@ -59,7 +42,7 @@ def convolve(u: Tensor, taps: Tensor, future: int, short: bool) -> Tensor:
         spectrum *= torch.fft.rfft(circular(taps[block], future, n))
         y[:, block] = torch.fft.irfft(spectrum, n)[..., :length]
 
-    _run(work, u, n)
+    for_each_block(work, u, n, BLOCK)
     return y
 
 
@@ -87,7 +70,7 @@ def convolve_backward(
         spectrum *= torch.fft.rfft(circular(taps[block], future, n)).conj_physical_()
         du[:, block] = torch.fft.irfft(spectrum, n)[..., :length]
 
-    _run(work, u, n)
+    for_each_block(work, u, n, BLOCK)
     return du, dtaps
 
 
