@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mrconv.convolution import blocks, fast_length, long_convolution, operator
+from mrconv.convolution import fast_length, long_convolution, operator
 from mrconv.errors import ArgumentError, DtypeError, ShapeError
 from mrconv.testing import assert_close, direct_convolution
 
@@ -72,7 +72,7 @@ def test_blocks_of_any_size_give_the_same(monkeypatch, block, causal, threads):
     u, taps = operands(20, 13, causal, channels=5)
     expected = direct_convolution(u, taps, causal=causal)
     monkeypatch.setattr(operator, "BLOCK", block)
-    monkeypatch.setattr(blocks, "MANY", 0)  # in worker threads, where there are two
+    monkeypatch.setattr(operator, "MANY", 0)  # in worker threads, where there are two
     torch.set_num_threads(threads)
     u.requires_grad_()
     taps.requires_grad_()
@@ -217,7 +217,7 @@ def test_many_gradients_at_once(causal, method):
 
 def test_worker_threads_share_inference_mode(monkeypatch):
     u, taps = operands(20, 13, channels=5)
-    monkeypatch.setattr(blocks, "MANY", 0)
+    monkeypatch.setattr(operator, "MANY", 0)
     torch.set_num_threads(2)
     try:
         with torch.inference_mode():
@@ -231,7 +231,7 @@ def test_worker_threads_share_inference_mode(monkeypatch):
 def test_a_small_input_is_convolved_without_blocks(causal, monkeypatch):
     u, taps = operands(40, 20, causal)
     expected = long_convolution(u, taps, causal=causal, method="fft")
-    monkeypatch.setattr(operator, "for_each_block", None)
+    monkeypatch.setattr(operator, "in_blocks", None)
     assert_close(long_convolution(u, taps, causal=causal), expected)
     with pytest.raises(TypeError):
         long_convolution(u, taps, causal=causal, method="fft")

@@ -10,17 +10,13 @@ from torch import Tensor
 
 __all__ = ["for_each_block"]
 
-#: Real elements of all padded rows from which on blocks go to worker threads. Below, the threads
-#: share each operation: the team that the layer before has left spinning would hold the workers
-#: up. A convolution forward in ms at (16, 64, 1024): 6.5 in workers, 3.8 shared.
-MANY = 1 << 22
-
 
 def for_each_block(work: Callable[[slice], None], u: Tensor, size: int, elements: int) -> None:
     """Runs ``work`` on blocks of the channels of u (B, D, L), all rows of the batch together.
 
-    Large inputs go block by block to worker threads, whose operations use one thread each: a team
-    of threads for every FFT waits at its end for the slowest, which costs much on a busy machine.
+    Blocks go to worker threads, whose operations use one thread each. A team of threads for every
+    operation would wait at its end for the slowest: beside another busy process each wait may take
+    milliseconds, and a step has a thousand of them.
 
     Args:
         work: Called with a slice of channels; writes its results itself, records no gradients.
@@ -34,12 +30,12 @@ def for_each_block(work: Callable[[slice], None], u: Tensor, size: int, elements
         work(slice(0, channels))  # one call over all rows keeps an accelerator busy
         return
     _keep_freed_memory()
-    if threads == 1 or rows * channels * size < MANY:
-        for block in _blocks(channels, threads * elements // max(1, rows * size)):
+    share = -(-channels // threads)  # at least one block a thread
+    blocks = _blocks(channels, min(share, elements // max(1, rows * size)))
+    if threads == 1:
+        for block in blocks:
             work(block)
         return
-    share = -(-channels // threads)  # at least one block a thread
-    blocks = _blocks(channels, min(share, elements // (rows * size)))
     # both modes belong to a thread
     mode = torch.inference_mode if torch.is_inference_mode_enabled() else torch.no_grad
     for _ in _workers(threads, os.getpid()).map(mode()(work), blocks):

@@ -3,9 +3,8 @@
 import torch
 from torch import Tensor
 
-from .blocks import for_each_block
 from .layout import circular, fft_size, reachable
-from .operator import BLOCK
+from .operator import in_blocks
 
 __all__ = ["convolve_with", "met_taps", "taps_spectrum"]
 
@@ -43,7 +42,7 @@ def taps_spectrum(taps: Tensor, future: int, size: int) -> Tensor:
     def work(block: slice) -> None:
         spectrum[block] = torch.fft.rfft(circular(taps[block], future, size))
 
-    for_each_block(work, taps[None], size, BLOCK)
+    in_blocks(work, taps[None], size)
     return spectrum
 
 
@@ -76,5 +75,5 @@ def convolve_with(u: Tensor, spectrum: Tensor, size: int) -> Tensor:
         product *= spectrum[block]
         y[:, block] = torch.fft.irfft(product, size)[..., : u.shape[-1]]
 
-    for_each_block(work, u, size, BLOCK)
+    in_blocks(work, u, size)
     return y
