@@ -79,16 +79,18 @@ def long_convolution(
     short = method == "auto" and taps.shape[-1] <= SHORT
     if torch.compiler.is_exporting():
         return (_direct if short else _plain)(u, taps, future)
-    if method == "auto" and not short and _is_small(u, taps):
+    if method == "auto" and _is_small(u, taps, short):
         return _plain(u, taps, future)
     return convolve(u, taps, future, short)
 
 
-def _is_small(u: Tensor, taps: Tensor) -> bool:
-    """Whether calling the operator would cost more than its blocks gain."""
+def _is_small(u: Tensor, taps: Tensor, short: bool) -> bool:
+    """Whether calling the operator would cost more than its blocks or shifts gain."""
     if torch.compiler.is_compiling():  # compilers must see no spectra
         return False
     trained = torch.is_grad_enabled() and (u.requires_grad or taps.requires_grad)
+    if short:
+        return trained and u.numel() < SMALL // 4
     return u.numel() < (SMALL if trained else 32 * SMALL)
 
 
