@@ -55,7 +55,7 @@ def test_rows():
 def test_contestants_take_turns_after_warming_up():
     clock = Clock()
     slow, quick = clock.contestant("s", 9.0, 2.0), clock.contestant("q", 0.5, 0.1, 0.1)
-    turns = take_turns({"s": slow, "q": quick}, Pace(0, 3, 3), clock=clock, pause=0)
+    turns = take_turns({"s": slow, "q": quick}, Pace(0, 3, 3), clock=clock)
     # slow: one call to warm up; quick: two. Then three rounds, each begun by another.
     assert "".join(clock.order) == "sqq" + "sq" + "sq" + "sq"
     assert turns.seconds["s"] == pytest.approx([2.0, 2.0, 2.0])
@@ -65,21 +65,21 @@ def test_contestants_take_turns_after_warming_up():
 def test_every_contestant_leads_and_follows_in_turn():
     clock = Clock()
     group = {name: clock.contestant(name, 1.0) for name in "abc"}
-    take_turns(group, Pace(0, 4, 4), clock=clock, pause=0)
+    take_turns(group, Pace(0, 4, 4), clock=clock)
     assert "".join(clock.order) == "abc" + "abc" + "acb" + "cab" + "cba"
 
 
 def test_as_many_rounds_as_fit():
     clock = Clock()
     group = {"a": clock.contestant("a", 0.3), "b": clock.contestant("b", 0.2)}
-    assert len(take_turns(group, Pace(5.01, 2, 60), clock=clock, pause=0).seconds["a"]) == 10
-    assert len(take_turns(group, Pace(5.01, 2, 7), clock=clock, pause=0).seconds["a"]) == 7
-    assert len(take_turns(group, Pace(0.1, 2, 7), clock=clock, pause=0).seconds["a"]) == 2
+    assert len(take_turns(group, Pace(5.01, 2, 60), clock=clock).seconds["a"]) == 10
+    assert len(take_turns(group, Pace(5.01, 2, 7), clock=clock).seconds["a"]) == 7
+    assert len(take_turns(group, Pace(0.1, 2, 7), clock=clock).seconds["a"]) == 2
 
 
 def test_short_calls_are_repeated_within_a_turn():
     clock = Clock()
-    turns = take_turns({"a": clock.contestant("a", 1e-4)}, Pace(0, 3, 3), clock=clock, pause=0)
+    turns = take_turns({"a": clock.contestant("a", 1e-4)}, Pace(0, 3, 3), clock=clock)
     assert len(clock.order) == 2 + 3 * 20
     assert turns.seconds["a"] == pytest.approx([1e-4] * 3)
 

@@ -16,9 +16,6 @@ __all__ = ["Pace", "Spread", "Turns", "spread", "take_turns"]
 SHORT_TURN = 2e-3  # seconds; shorter calls are repeated within a turn, for the clock's sake
 MOST_CALLS = 200  # of one turn
 SLOW = 1.0  # seconds of a call that is warmed up by one call
-# Seconds before every turn. A team of threads goes on spinning for some milliseconds after its last
-# operation, and would hold up a neighbour that brings threads of its own.
-PAUSE = 0.02
 
 
 class Pace(NamedTuple):
@@ -129,7 +126,6 @@ def take_turns(
     *,
     finish: Callable[[], None] = lambda: None,
     clock: Callable[[], float] = time.perf_counter,
-    pause: float = PAUSE,
 ) -> Turns:
     """Calls the contestants one after the other, round after round.
 
@@ -142,22 +138,22 @@ def take_turns(
         pace: Time and bounds of the number of rounds.
         finish: Waits for the work that a call has started.
         clock: Seconds.
-        pause: Seconds of rest before every turn.
 
     Returns:
         The seconds of a call, by contestant and round.
     """
     warm = _warmed(contestants, finish, clock)
     calls = {name: _calls(seconds) for name, seconds in warm.items()}
-    whole = sum(pause + calls[name] * seconds for name, seconds in warm.items())
+    whole = sum(calls[name] * seconds for name, seconds in warm.items())
     rounds = min(max(int(pace.seconds / max(whole, 1e-9)), pace.least), pace.most)
     names, taken = list(contestants), {name: list[float]() for name in contestants}
     with _without_collection():
         for i in range(rounds):
             first = i % len(names)
             order = [*names[first:], *names[:first]][:: 1 if i % 2 == 0 else -1]
-            group = {name: contestants[name] for name in order}
-            for name, seconds in _round(group, calls, finish, clock, pause).items():
+            for name, seconds in _round(
+                {name: contestants[name] for name in order}, calls, finish, clock
+            ).items():
                 taken[name].append(seconds)
     return Turns(taken)
 
@@ -184,13 +180,11 @@ def _round(
     calls: Mapping[str, int],
     finish: Callable[[], None],
     clock: Callable[[], float],
-    pause: float = 0.0,
 ) -> dict[str, float]:
     """Seconds of one call of each."""
     taken = {}
     for name, call in contestants.items():
         finish()
-        time.sleep(pause)
         start = clock()
         for _ in range(calls[name]):
             call()

@@ -122,5 +122,6 @@ def _direct(u: Tensor, taps: Tensor, future: int) -> Tensor:
 def _plain(u: Tensor, taps: Tensor, future: int) -> Tensor:
     """The same convolution as one expression, for exporters, which have no custom operator."""
     n = fft_size(u.shape[-1], taps.shape[-1], future)
-    spectrum = torch.fft.rfft(u, n) * torch.fft.rfft(circular(taps, future, n), n)
+    laid = circular(taps, future, n) if future else taps
+    spectrum = torch.fft.rfft(u, n) * torch.fft.rfft(laid, n)
     return torch.fft.irfft(spectrum, n)[..., : u.shape[-1]]
