@@ -32,4 +32,6 @@ def reachable(taps: Tensor, future: int, length: int) -> tuple[Tensor, int]:
     """Cuts away taps that no pair of samples of the input is far enough apart to meet."""
     past = taps.shape[-1] - future
     first, last = max(future - length, 0), future + min(past, length)
+    if last - first == taps.shape[-1]:
+        return taps, future
     return taps[:, first:last], future - first
