@@ -79,4 +79,4 @@ class GatherStepper(Stepper):
 
     def costs(self, place: str = "") -> Iterator[Cost]:
         """Two operations a tap."""
-        yield Cost(place, f"gather, {self.lags.numel()} taps", 2.0 * self.weights.numel())
+        yield Cost(place, f"gather, {self.lags.numel()} taps", 2.0 * self.weights.numel(), self.init_state(1).nbytes)

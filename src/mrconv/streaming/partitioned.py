@@ -188,7 +188,7 @@ class PartitionedStepper(Stepper):
         near = (self.direct - 0.5) * self.block
         spectral = 8 * blocks * bins / self.block + 10 * math.log2(2 * self.block)
         name = f"partitioned FFT, {self.num_taps} taps in blocks of {self.block}"
-        yield Cost(place, name, channels * (2 * near + spectral))
+        yield Cost(place, name, channels * (2 * near + spectral), self.init_state(1).nbytes)
 
 
 class FlatStepper(PartitionedStepper):

@@ -38,8 +38,10 @@ class Cost(NamedTuple):
     """What runs."""
     operations: float
     """Multiplications and additions a sample, amortised, of all channels."""
+    nbytes: int
+    """Of the state of one row."""
     merged: float | None = None
-    """The same for the merged form of the layer; None where there is only one form."""
+    """Operations of the merged form of the layer; None where there is only one form."""
 
 
 class Stepper(nn.Module, ABC):
@@ -98,10 +100,14 @@ class Stepper(nn.Module, ABC):
         """
 
     def costs(self, place: str = "") -> Iterator[Cost]:
-        """What the stepper and those inside it run; nothing for what is not worth a line."""
-        for name, part in self.named_children():
-            if isinstance(part, Stepper):
-                yield from part.costs(f"{place}.{name}".lstrip("."))
+        """A line for every stepper inside that is worth one; subclasses give their own."""
+        yield from _inner_costs(self, place)
+
+
+def _inner_costs(module: nn.Module, place: str) -> Iterator[Cost]:
+    for name, part in module.named_children():
+        path = f"{place}.{name}".lstrip(".")
+        yield from part.costs(path) if isinstance(part, Stepper) else _inner_costs(part, path)
 
 
 @singledispatch

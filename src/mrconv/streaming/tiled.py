@@ -149,9 +149,22 @@ class TiledStepper(Stepper):
 
     def costs(self, place: str = "") -> Iterator[Cost]:
         """The base block and the tiles, amortised."""
-        fft = sum(5 * math.log2(2 * level) for level in self.levels) + 5 * math.log2(2 * self.size)
-        operations = self.taps.shape[0] * (BASE + fft)
-        yield Cost(place, f"relaxed tiling, {self.num_taps} taps", operations)
+        operations = tiled_operations(*self.near.shape[1:], self.num_taps)
+        yield Cost(
+            place, f"relaxed tiling, {self.num_taps} taps", operations, self.init_state(1).nbytes
+        )
+
+
+def tiled_operations(channels: int, num_taps: int) -> float:
+    """Operations a sample of relaxed tiling, amortised.
+
+    A tile of S costs two FFTs of 2 S, together about 10 S log2(2 S) a channel, and comes once in
+    2 S samples; the largest, P, once in P.
+    """
+    size = max(BASE, 1 << (num_taps - 1).bit_length())
+    levels = range(BASE.bit_length() - 1, size.bit_length())
+    fft = sum(5 * (level + 1) for level in levels) + 5 * math.log2(2 * size)
+    return channels * (BASE + fft)
 
 
 def equal_rows(

@@ -229,4 +229,4 @@ class WindowedStepper(Stepper):
         """Twenty operations a mode."""
         modes = self.real.numel()
         windows = f"{self.spans.numel()} windows of {self.real.shape[1]} modes"
-        yield Cost(place, f"sliding DFT, {windows}", 20.0 * modes)
+        yield Cost(place, f"sliding DFT, {windows}", 20.0 * modes, self.init_state(1).nbytes)
