@@ -14,7 +14,7 @@ from ..nn.long_conv import LongConv
 from ..nn.mr_conv import MRConv
 from .gather import GatherStepper
 from .partitioned import FlatStepper, PartitionedStepper
-from .pieces import Dense, Piece, Spikes, Window, kernel_pieces, taps_pieces
+from .pieces import FEW, Dense, Piece, Spikes, Window, kernel_pieces, taps_pieces
 from .state import State
 from .stepper import Cost, DenseName, Settings, Stepper, make_stepper
 from .tiled import TiledStepper, tiled_operations
@@ -120,14 +120,17 @@ def _steppers(pieces: Sequence[Piece], dense: DenseName) -> dict[str, Stepper]:
     windows = [piece for piece in pieces if isinstance(piece, Window)]
     taps = _summed([piece.taps for piece in pieces if isinstance(piece, Dense)])
     steppers: dict[str, Stepper] = {}
-    if taps is not None:
-        inside = [one for one in spikes if one.lags.numel() and int(one.lags.max()) < taps.shape[1]]
-        for one in inside:
-            taps = taps.index_add(1, one.lags, one.values)
-        spikes = [one for one in spikes if not any(one is other for other in inside)]
-        steppers["dense"] = DENSE[dense](taps)
     if spikes:
-        steppers["few"] = GatherStepper(*_joined(spikes))
+        lags, values = _joined(spikes)
+        if taps is None and len(lags) > FEW:
+            taps = values.new_zeros(len(values), int(lags.max()) + 1)
+        within = lags < (0 if taps is None else taps.shape[1])
+        if taps is not None:
+            taps = taps.index_add(1, lags[within], values[:, within])
+        if not within.all():
+            steppers["few"] = GatherStepper(lags[~within], values[:, ~within])
+    if taps is not None:
+        steppers["dense"] = DENSE[dense](taps)
     if windows:
         steppers["windows"] = WindowedStepper(windows)
     return steppers

@@ -80,6 +80,10 @@ class PointwiseStepper(Stepper):
         self, x: Tensor, state: State, lengths: Tensor | None = None
     ) -> tuple[Tensor, State]:
         """The module itself."""
+        axis = self.time_axis
+        if axis is not None and x.shape[axis] == 0:  # nn.Conv1d refuses it
+            one = x.new_zeros([1 if i == axis else size for i, size in enumerate(x.shape)])
+            return self.module(one).narrow(axis, 0, 0), state
         return self.module(x), state
 
 
