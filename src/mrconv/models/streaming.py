@@ -1,7 +1,5 @@
 """Steppers of the backbone and of the heads."""
 
-from typing import cast
-
 from torch import Tensor, nn
 
 from ..errors import MergeError
@@ -45,9 +43,7 @@ class BackboneStepper(Stepper):
         h, blocks = self.blocks.step(self.encoder(x), state.part("blocks"))
         return h, State({}, {"blocks": blocks})
 
-    def chunk(
-        self, x: Tensor, state: State, lengths: Tensor | None = None
-    ) -> tuple[Tensor, State]:
+    def chunk(self, x: Tensor, state: State, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Any number of samples."""
         h = self.encoder(x).transpose(1, 2)  # (B, D, n)
         h, blocks = self.blocks.chunk(h, state.part("blocks"), lengths)
@@ -95,9 +91,7 @@ class HeadStepper(Stepper):
             h, parts["pooling"] = self.pooling.step(h, state.part("pooling"))
         return self._answers(h), State({}, parts)
 
-    def chunk(
-        self, x: Tensor, state: State, lengths: Tensor | None = None
-    ) -> tuple[Tensor, State]:
+    def chunk(self, x: Tensor, state: State, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """The answer after every sample."""
         parts = {}
         h, parts["backbone"] = self.backbone.chunk(x, state.part("backbone"), lengths)
@@ -115,7 +109,7 @@ def _(module: SequenceBackbone, settings: Settings) -> Stepper:
 
 def _pooled(module: SequenceClassifier | SequenceRegressor, settings: Settings) -> Stepper:
     backbone = make_stepper(module.backbone, settings)
-    like = cast(Tensor, module.backbone.encoder.weight).new_zeros(module.backbone.channels)
+    like = module.backbone.encoder.weight.new_zeros(module.backbone.channels)
     pooling = pooling_stepper(module.pooling, like, settings.window)
     return HeadStepper(backbone, pooling, module.head)
 
@@ -142,7 +136,7 @@ def _(module: SequenceLabeller, settings: Settings) -> Stepper:
 
 @make_stepper.register
 def _(module: Forecaster, settings: Settings) -> Stepper:
-    like = cast(Tensor, module.backbone.encoder.weight).new_zeros(module.backbone.channels)
+    like = module.backbone.encoder.weight.new_zeros(module.backbone.channels)
     pooling = pooling_stepper("last", like, settings.window)
     backbone = make_stepper(module.backbone, settings)
     return HeadStepper(backbone, pooling, module.head, (module.horizon, module.features))

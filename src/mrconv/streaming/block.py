@@ -36,9 +36,7 @@ class BlockStepper(Stepper):
         mixed, inner = self.mixer.step(self.block.enter(whole)[..., 0], state.part("mixer"))
         return self.block.leave(whole, mixed[..., None])[..., 0], State({}, {"mixer": inner})
 
-    def chunk(
-        self, x: Tensor, state: State, lengths: Tensor | None = None
-    ) -> tuple[Tensor, State]:
+    def chunk(self, x: Tensor, state: State, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Any number of samples."""
         mixed, inner = self.mixer.chunk(self.block.enter(x), state.part("mixer"), lengths)
         return self.block.leave(x, mixed), State({}, {"mixer": inner})

@@ -61,9 +61,7 @@ class GatherStepper(Stepper):
         position += 1
         return (past * self.weights).sum(1), state
 
-    def chunk(
-        self, x: Tensor, state: State, lengths: Tensor | None = None
-    ) -> tuple[Tensor, State]:
+    def chunk(self, x: Tensor, state: State, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Blocks of samples: written first, then gathered."""
         ring, position = state.tensors["ring"], state.tensors["position"]
         one = max(1, x.shape[0] * self.weights.numel())
@@ -79,4 +77,9 @@ class GatherStepper(Stepper):
 
     def costs(self, place: str = "") -> Iterator[Cost]:
         """Two operations a tap."""
-        yield Cost(place, f"gather, {self.lags.numel()} taps", 2.0 * self.weights.numel(), self.init_state(1).nbytes)
+        yield Cost(
+            place,
+            f"gather, {self.lags.numel()} taps",
+            2.0 * self.weights.numel(),
+            self.init_state(1).nbytes,
+        )

@@ -89,9 +89,7 @@ class ConvolutionStepper(Stepper):
             y = y + output
         return (y if self.bias is None else y + self.bias).to(x.dtype), State({}, parts)
 
-    def chunk(
-        self, x: Tensor, state: State, lengths: Tensor | None = None
-    ) -> tuple[Tensor, State]:
+    def chunk(self, x: Tensor, state: State, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Any number of samples through every part."""
         u, parts = widened(x), {}
         y = torch.zeros_like(u) if self.skip is None else self.skip[:, None] * u
@@ -178,9 +176,7 @@ def _(module: MRConv, settings: Settings) -> Stepper:
         for piece in kernel_pieces(kernel, rate)
     ]
     taps = module.num_taps // rate
-    return ConvolutionStepper(
-        pieces, settings.dense, skip=module.skip, bias=bias, num_taps=taps
-    )
+    return ConvolutionStepper(pieces, settings.dense, skip=module.skip, bias=bias, num_taps=taps)
 
 
 @make_stepper.register

@@ -21,8 +21,8 @@ __all__ = ["FlatStepper", "PartitionedStepper"]
 class PartitionedStepper(Stepper):
     """A causal convolution with any taps in blocks of C samples, y[t] = sum_j taps[d, j] u[t - j].
 
-    The taps are cut into N = ceil(K / C) parts. When a block of inputs is full, its spectrum X joins
-    those of the N - 1 blocks before, and the next block's share of the past is
+    The taps are cut into N = ceil(K / C) parts. When a block of inputs is full, its spectrum X
+    joins those of the N - 1 blocks before, and the next block's share of the past is
 
         ahead = last C of irfft( sum_{p=1..N} G_p X_{m + 1 - p} ),  G_p = rfft of taps (p - 1) C ..
 
@@ -99,9 +99,7 @@ class PartitionedStepper(Stepper):
         self._work(state, 1)
         return y, state
 
-    def chunk(
-        self, x: Tensor, state: State, lengths: Tensor | None = None
-    ) -> tuple[Tensor, State]:
+    def chunk(self, x: Tensor, state: State, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Pieces up to the ends of blocks, rows of equal place in their block together."""
         u = mask_invalid(x, lengths)
         y = torch.zeros_like(u)
@@ -161,16 +159,18 @@ class PartitionedStepper(Stepper):
 
     def _add(self, state: State, rows: Tensor, parts: range) -> None:
         """Adds G_p X_{m + 1 - p} for block m + 1, one part at a time, which stays in the cache."""
+        if not parts:
+            return
         spectra = torch.view_as_complex(state.tensors["spectra"])
         sums = torch.view_as_complex(state.tensors["sum"])
         weights = torch.view_as_complex(self.parts)
-        present = self._present(state, rows)
         every = len(rows) == len(sums)
         mine = sums if every else sums[rows]
-        together = every and present.unique().numel() == 1
-        for p in parts:
-            slots = (present + 1 - p) % len(self.parts)
-            old = spectra[:, int(slots[0])] if together else spectra[rows, slots]
+        slots = (self._present(state, rows) + 1)[:, None] - torch.tensor(parts, device=rows.device)
+        slots.remainder_(len(self.parts))
+        numbers = slots[0].tolist() if every and (slots == slots[0]).all() else None
+        for i, p in enumerate(parts):
+            old = spectra[rows, slots[:, i]] if numbers is None else spectra[:, numbers[i]]
             mine.addcmul_(old, weights[p - 1])
         if not every:
             sums[rows] = mine

@@ -4,9 +4,10 @@ from dataclasses import dataclass, replace
 from functools import singledispatch
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from .._checks import widened
+from ..errors import DtypeError
 from ..kernels import FourierKernel, Kernel, MixtureKernel
 
 __all__ = ["Dense", "Piece", "Spikes", "Window", "kernel_pieces", "taps_pieces"]
@@ -74,7 +75,7 @@ Piece = Spikes | Window | Dense
 
 
 @singledispatch
-def kernel_pieces(kernel: Kernel, rate: int) -> list[Piece]:
+def kernel_pieces(kernel: nn.Module, rate: int) -> list[Piece]:
     """What a kernel's taps are made of, chosen by its class; ``register`` adds to the table.
 
     A kernel of no class in the table is gathered where it names its ``positions``, else dense.
@@ -86,6 +87,11 @@ def kernel_pieces(kernel: Kernel, rate: int) -> list[Piece]:
     Returns:
         Pieces whose sum is ``kernel.taps(rate)``.
     """
+    if not isinstance(kernel, Kernel):
+        raise DtypeError(
+            f"kernel_pieces: kernel must be a mrconv.kernels.Kernel; got {type(kernel).__name__}. "
+            "Register its class with mrconv.streaming.kernel_pieces.register."
+        )
     positions, taps = kernel.positions(), kernel.taps(rate)
     if positions is None or rate > 1:
         return taps_pieces(taps)

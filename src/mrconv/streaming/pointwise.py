@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-import torch
 from torch import Tensor, nn
 
 from ..errors import MergeError
@@ -76,9 +75,7 @@ class PointwiseStepper(Stepper):
             return self.module(x), state
         return self.module(x.unsqueeze(self.time_axis)).squeeze(self.time_axis), state
 
-    def chunk(
-        self, x: Tensor, state: State, lengths: Tensor | None = None
-    ) -> tuple[Tensor, State]:
+    def chunk(self, x: Tensor, state: State, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """The module itself."""
         axis = self.time_axis
         if axis is not None and x.shape[axis] == 0:  # nn.Conv1d refuses it
@@ -127,9 +124,7 @@ class ChainStepper(Stepper):
             x, parts[name] = stepper.step(x, state.part(name))
         return x, State({}, parts)
 
-    def chunk(
-        self, x: Tensor, state: State, lengths: Tensor | None = None
-    ) -> tuple[Tensor, State]:
+    def chunk(self, x: Tensor, state: State, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Any number of samples through all."""
         parts = {}
         for name, stepper in self._steppers():
@@ -177,4 +172,6 @@ def _(module: nn.Conv1d, settings: Settings) -> Stepper:
 
 @make_stepper.register
 def _(module: nn.Sequential, settings: Settings) -> Stepper:
-    return ChainStepper({name: make_stepper(one, settings) for name, one in module.named_children()})
+    return ChainStepper(
+        {name: make_stepper(one, settings) for name, one in module.named_children()}
+    )

@@ -48,9 +48,7 @@ class LastPooling(PoolingStepper):
         """Nothing."""
         return State({})
 
-    def chunk(
-        self, x: Tensor, state: State, lengths: Tensor | None = None
-    ) -> tuple[Tensor, State]:
+    def chunk(self, x: Tensor, state: State, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """The input."""
         return x, state
 
@@ -63,9 +61,7 @@ class MeanPooling(PoolingStepper):
         sums = empty(batch_size, len(self.like), like=self.like, dtype=torch.float64)
         return State({"sum": sums, "position": self._position(batch_size)})
 
-    def chunk(
-        self, x: Tensor, state: State, lengths: Tensor | None = None
-    ) -> tuple[Tensor, State]:
+    def chunk(self, x: Tensor, state: State, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Running sums over the sum before."""
         total, position = state.tensors["sum"], state.tensors["position"]
         count = advance(position, x.shape[-1]) + 1  # (B, n)
@@ -95,9 +91,7 @@ class WindowedMean(PoolingStepper):
         y, state = self.sums.step(x, state)
         return y / count[:, None], state
 
-    def chunk(
-        self, x: Tensor, state: State, lengths: Tensor | None = None
-    ) -> tuple[Tensor, State]:
+    def chunk(self, x: Tensor, state: State, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Windowed sums over their counts."""
         count = (advance(state.tensors["position"], x.shape[-1]) + 1).clamp_max(self.width)
         y, state = self.sums.chunk(x, state, lengths)
@@ -112,9 +106,7 @@ class MaxPooling(PoolingStepper):
         largest = empty(batch_size, len(self.like), like=self.like)
         return State({"largest": largest, "position": self._position(batch_size)})
 
-    def chunk(
-        self, x: Tensor, state: State, lengths: Tensor | None = None
-    ) -> tuple[Tensor, State]:
+    def chunk(self, x: Tensor, state: State, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """The largest so far, and of the chunk."""
         largest, position = state.tensors["largest"], state.tensors["position"]
         before = largest.masked_fill((position == 0)[:, None], -torch.inf)
@@ -140,9 +132,7 @@ class WindowedMax(PoolingStepper):
         ring = empty(batch_size, self.width + BLOCK, len(self.like), like=self.like)
         return State({"ring": ring, "position": self._position(batch_size)})
 
-    def chunk(
-        self, x: Tensor, state: State, lengths: Tensor | None = None
-    ) -> tuple[Tensor, State]:
+    def chunk(self, x: Tensor, state: State, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Blocks of samples and what came before them."""
         ring, position = state.tensors["ring"], state.tensors["position"]
         outputs, before = [x.new_zeros(x.shape[0], 0, x.shape[1])], self.width - 1

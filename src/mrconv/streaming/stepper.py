@@ -85,9 +85,7 @@ class Stepper(nn.Module, ABC):
         """
 
     @abstractmethod
-    def chunk(
-        self, x: Tensor, state: State, lengths: Tensor | None = None
-    ) -> tuple[Tensor, State]:
+    def chunk(self, x: Tensor, state: State, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Any number of samples of every row.
 
         Args:

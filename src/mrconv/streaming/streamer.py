@@ -101,8 +101,8 @@ class Streamer:
 
         Args:
             x: Of a layer (B, D); of a model (B, F), or tokens (B,).
-            state: As ``init_state``, ``step`` or ``chunk`` gave it; it is written to, so clone it to
-                keep it.
+            state: As ``init_state``, ``step`` or ``chunk`` gave it; it is written to, so clone it
+                to keep it.
 
         Returns:
             The output at this sample, without a time axis, and the state behind it.
@@ -115,9 +115,7 @@ class Streamer:
         return y, self._moved(state, inner, torch.ones_like(state.tensors["position"]))
 
     @torch.no_grad()
-    def chunk(
-        self, x: Tensor, state: State, lengths: Tensor | None = None
-    ) -> tuple[Tensor, State]:
+    def chunk(self, x: Tensor, state: State, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """The next samples of every row, any number of them, none included; a prompt is a chunk.
 
         Args:

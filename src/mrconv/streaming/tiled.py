@@ -90,7 +90,9 @@ class TiledStepper(Stepper):
         for level in self.levels:
             due = [row for row, bit in enumerate(lowest) if bit == level]
             if due:
-                rows = None if len(due) == len(lowest) else torch.tensor(due, device=self.taps.device)
+                rows = (
+                    None if len(due) == len(lowest) else torch.tensor(due, device=self.taps.device)
+                )
                 self._tile(state, rows, level)
 
     def _tile(self, state: State, rows: Tensor | None, size: int) -> None:
@@ -102,9 +104,7 @@ class TiledStepper(Stepper):
         results = torch.fft.irfft(spectrum, 2 * size, dim=1)[:, size:]
         add(ahead, advance(now, size), results, rows)
 
-    def chunk(
-        self, x: Tensor, state: State, lengths: Tensor | None = None
-    ) -> tuple[Tensor, State]:
+    def chunk(self, x: Tensor, state: State, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Aligned pieces of up to P samples, rows of equal position and length together."""
         u = mask_invalid(x, lengths)
         y = torch.zeros_like(u)
@@ -130,8 +130,8 @@ class TiledStepper(Stepper):
             samples = advance(position - within, within + count)
             write(ring, samples[:, within:], piece.transpose(1, 2))
             block = read(ring, samples).transpose(1, 2) if within else piece
-            y = read(ahead, samples[:, within:]).transpose(1, 2)
-            y = y + long_convolution(block.contiguous(), self.taps[:, : within + count])[..., within:]
+            own = long_convolution(block.contiguous(), self.taps[:, : within + count])
+            y = own[..., within:] + read(ahead, samples[:, within:]).transpose(1, 2)
             write(ahead, samples[:, within:], torch.zeros_like(piece).transpose(1, 2))
             outputs.append(y)
             position += count
@@ -149,7 +149,7 @@ class TiledStepper(Stepper):
 
     def costs(self, place: str = "") -> Iterator[Cost]:
         """The base block and the tiles, amortised."""
-        operations = tiled_operations(*self.near.shape[1:], self.num_taps)
+        operations = tiled_operations(self.near.shape[1], self.num_taps)
         yield Cost(
             place, f"relaxed tiling, {self.num_taps} taps", operations, self.init_state(1).nbytes
         )

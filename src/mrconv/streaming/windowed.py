@@ -108,7 +108,7 @@ class WindowedStepper(Stepper):
         self.register_buffer("short", summed[:, :longest].to(self.dtype))
 
     def _phases(self, samples: Tensor) -> Tensor:
-        """cos and sin of 2 pi m s / l_i at samples s (B, n).                 (B, n, R, M, 2)."""
+        """Cos and sin of 2 pi m s / l_i at samples s (B, n).                 (B, n, R, M, 2)."""
         within = torch.remainder(samples[..., None], self.spans) * self.scale
         steps = torch.remainder(within[..., None] * self.modes, self.table.shape[0])
         return self.table[steps]
@@ -142,9 +142,7 @@ class WindowedStepper(Stepper):
         y = (A[:, :, :, 0] * weights[0]).sum((1, 2)) + (A[:, :, :, 1] * weights[1]).sum((1, 2))
         return y.to(x.dtype), state
 
-    def chunk(
-        self, x: Tensor, state: State, lengths: Tensor | None = None
-    ) -> tuple[Tensor, State]:
+    def chunk(self, x: Tensor, state: State, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Blocks of samples; the same numbers as the steps to rounding."""
         ring, position = state.tensors["ring"], state.tensors["position"]
         outputs = [x.new_zeros(x.shape[0], x.shape[1], 0)]
@@ -203,8 +201,8 @@ class WindowedStepper(Stepper):
         """A and B behind the block, with the refresh at the last multiple of each span.
 
         With t0 and t1 the first sample and the one behind the last, and r the last multiple of l
-        before t1: B holds samples r..t1-1. Without a multiple in the block A goes on; with one it is
-        the B before plus what came since, or of a period within the block only what came.
+        before t1: B holds samples r..t1-1. Without a multiple in the block A goes on; with one it
+        is the B before plus what came since, or of a period within the block only what came.
         """
         A, B, position = (state.tensors[name] for name in ("A", "B", "position"))
         t0, t1 = position[:, None], (position + valid)[:, None]  # (B, 1)
