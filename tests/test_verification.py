@@ -99,7 +99,11 @@ def test_a_layer_alone(causal):
 
 def test_a_backbone_alone():
     proof = mrconv.verify(model_of().backbone)
-    assert [row.place for row in unstreamed(proof)] == ["blocks.0.mixer", "blocks.1.mixer", "output"]
+    assert [row.place for row in unstreamed(proof)] == [
+        "blocks.0.mixer",
+        "blocks.1.mixer",
+        "output",
+    ]
     assert proof.holds
 
 
