@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 import mrconv
-from mrconv.errors import ArgumentError, MergeError, ShapeError
+from mrconv.errors import ArgumentError, DtypeError, MergeError, ShapeError
 from mrconv.streaming import State, Stepper, make_stepper
 from mrconv.testing import assert_close, direct_convolution, layer_output, settled
 
@@ -284,3 +284,29 @@ def test_direct_sum_of_a_depthwise_conv1d():
     x = torch.randn(1, 3, 20, dtype=F64)
     expected = direct_convolution(x, conv.weight[:, 0].flip(-1)) + conv.bias[:, None]
     assert_close(whole(conv, x), expected, 1e-12)
+
+
+def test_channels_and_dtype_of_a_layer(says):
+    stream = mrconv.Streamer(mrconv.LongConv(2, 16).eval())
+    start = "Streamer: samples of a layer must be (batch, 2), and chunks (batch, 2, samples); "
+    with says(ShapeError, start + "got (1, 3). Pass one value a channel."):
+        stream.step(torch.zeros(1, 3), stream.init_state(1))
+    with says(ShapeError, start + "got (1, 7, 2). Did you mean x.transpose(1, 2)?"):
+        stream.chunk(torch.zeros(1, 7, 2), stream.init_state(1))
+    sentence = (
+        "Streamer: samples must have the dtype of the parameters, torch.float32; "
+        "got torch.float64. Convert them with x.to(torch.float32)."
+    )
+    with says(DtypeError, sentence):
+        stream.step(torch.zeros(1, 2, dtype=F64), stream.init_state(1))
+
+
+def test_samples_of_a_model():
+    model = mrconv.SequenceBackbone(3, 16, channels=4, depth=1).eval()
+    stream = mrconv.Streamer(model)
+    with pytest.raises(ShapeError, match=r"SequenceBackbone: input must be \(batch, length, 3\)"):
+        stream.chunk(torch.zeros(1, 5, 2), stream.init_state(1))
+    tokens = mrconv.SequenceBackbone(3, 16, channels=4, depth=1, tokens=True).eval()
+    stream = mrconv.Streamer(tokens)
+    with pytest.raises(ArgumentError, match="SequenceBackbone: tokens must lie between 0 and 2"):
+        stream.step(torch.tensor([3]), stream.init_state(1))

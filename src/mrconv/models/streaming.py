@@ -1,5 +1,7 @@
 """Steppers of the backbone and of the heads."""
 
+import copy
+
 from torch import Tensor, nn
 
 from ..errors import MergeError
@@ -26,7 +28,8 @@ class BackboneStepper(Stepper):
 
     def __init__(self, backbone: SequenceBackbone, settings: Settings) -> None:
         super().__init__()
-        self.encoder = backbone.encoder
+        empty = {id(backbone.blocks): nn.ModuleList(), id(backbone.final_norm): nn.Identity()}
+        self.front: SequenceBackbone = copy.deepcopy(backbone, empty)
         self.blocks = ChainStepper(
             {
                 **{name: make_stepper(b, settings) for name, b in backbone.blocks.named_children()},
@@ -40,12 +43,13 @@ class BackboneStepper(Stepper):
 
     def step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """One sample."""
-        h, blocks = self.blocks.step(self.encoder(x), state.part("blocks"))
+        encoded = self.front.encoded(x[:, None])[..., 0]
+        h, blocks = self.blocks.step(encoded, state.part("blocks"))
         return h, State({}, {"blocks": blocks})
 
     def chunk(self, x: Tensor, state: State, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Any number of samples."""
-        h = self.encoder(x).transpose(1, 2)  # (B, D, n)
+        h = self.front.encoded(x, lengths)  # (B, D, n)
         h, blocks = self.blocks.chunk(h, state.part("blocks"), lengths)
         return h.transpose(1, 2), State({}, {"blocks": blocks})
 

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from .._checks import widened
-from ..errors import ArgumentError, MergeError
+from ..errors import ArgumentError, DtypeError, MergeError, ShapeError
 from ..nn.combine import COMBINATIONS
 from ..nn.kernel_conv import KernelConv
 from ..nn.long_conv import LongConv
@@ -37,7 +37,7 @@ class ConvolutionStepper(Stepper):
     sample.
 
     Args:
-        pieces: What the kernel is made of.
+        pieces: What the kernel is made of; at least one.
         dense: How dense taps are streamed.
         skip: Factor of the input.                                         (D,)
         bias: Constant.                                                    (D,)
@@ -65,7 +65,8 @@ class ConvolutionStepper(Stepper):
         num_taps: int | None = None,
     ) -> None:
         super().__init__()
-        self.num_taps = num_taps
+        self.num_taps, self.channels = num_taps, pieces[0].channels
+        self.dtype = pieces[0].dtype
         self.parts = nn.ModuleDict(_steppers(pieces, dense))
         self.register_buffer("skip", None if skip is None else widened(skip.detach()).clone())
         self.register_buffer("bias", None if bias is None else widened(bias.detach()).clone())
@@ -82,6 +83,7 @@ class ConvolutionStepper(Stepper):
 
     def step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """One sample through every part."""
+        self._check(x)
         u, parts = widened(x), {}
         y = torch.zeros_like(u) if self.skip is None else self.skip * u
         for name, stepper in self._steppers():
@@ -91,6 +93,7 @@ class ConvolutionStepper(Stepper):
 
     def chunk(self, x: Tensor, state: State, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Any number of samples through every part."""
+        self._check(x)
         u, parts = widened(x), {}
         y = torch.zeros_like(u) if self.skip is None else self.skip[:, None] * u
         for name, stepper in self._steppers():
@@ -99,16 +102,29 @@ class ConvolutionStepper(Stepper):
         y = y if self.bias is None else y + self.bias[:, None]
         return y.to(x.dtype), State({}, parts)
 
+    def _check(self, x: Tensor) -> None:
+        if x.ndim < 2 or x.shape[1] != self.channels:
+            swapped = x.ndim == 3 and x.shape[2] == self.channels
+            raise ShapeError(
+                f"Streamer: samples of a layer must be (batch, {self.channels}), and chunks "
+                f"(batch, {self.channels}, samples); got {tuple(x.shape)}. "
+                + ("Did you mean x.transpose(1, 2)?" if swapped else "Pass one value a channel.")
+            )
+        if widened(x).dtype != self.dtype:
+            raise DtypeError(
+                f"Streamer: samples must have the dtype of the parameters, {self.dtype}; "
+                f"got {x.dtype}. Convert them with x.to({self.dtype})."
+            )
+
     def costs(self, place: str = "") -> Iterator[Cost]:
         """One line: the parts together, beside the merged form."""
         lines = [line for _, stepper in self._steppers() for line in stepper.costs()]
-        channels = next((len(one) for one in (self.skip, self.bias) if one is not None), 0)
         yield Cost(
             place,
             " + ".join(line.method for line in lines),
-            sum(line.operations for line in lines) + 2 * channels,
+            sum(line.operations for line in lines) + 2 * self.channels,
             sum(line.nbytes for line in lines),
-            tiled_operations(channels, self.num_taps) if self.num_taps and channels else None,
+            tiled_operations(self.channels, self.num_taps) if self.num_taps else None,
         )
 
 

@@ -26,6 +26,16 @@ class Spikes:
     values: Tensor
     """(D, Q)"""
 
+    @property
+    def channels(self) -> int:
+        """D."""
+        return self.values.shape[0]
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """float32 or float64."""
+        return self.values.dtype
+
     def weighted(self, factor: Tensor) -> "Spikes":
         """Times one factor a channel (D,)."""
         return replace(self, values=factor[:, None] * self.values)
@@ -47,6 +57,16 @@ class Window:
     span: int
     start: int = 0
 
+    @property
+    def channels(self) -> int:
+        """D."""
+        return self.amplitudes.shape[0]
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """float32 or float64."""
+        return self.amplitudes.dtype
+
     def weighted(self, factor: Tensor) -> "Window":
         """Times one factor a channel (D,)."""
         return replace(self, amplitudes=factor[:, None, None] * self.amplitudes)
@@ -61,6 +81,16 @@ class Dense:
     """Taps of which most or all carry a value, from lag 0.                   (D, K)."""
 
     taps: Tensor
+
+    @property
+    def channels(self) -> int:
+        """D."""
+        return self.taps.shape[0]
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """float32 or float64."""
+        return self.taps.dtype
 
     def weighted(self, factor: Tensor) -> "Dense":
         """Times one factor a channel (D,)."""
