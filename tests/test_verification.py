@@ -154,6 +154,44 @@ def mixers(model):
     return [block.mixer for block in model.backbone.blocks]
 
 
+# streams
+
+
+def test_streams_of_every_form():
+    proof = mrconv.verify(model_of())
+    assert [row.place for row in streamed(proof)] == 2 * STREAMED
+    assert {row.forms for row in streamed(proof)} == {
+        ("branches", "branches streamed"),
+        ("merged", "merged streamed"),
+    }
+    for row in streamed(proof):
+        assert 0 <= row.mean <= row.largest <= row.bound
+        assert (row.sample is None) == (row.place == "output")
+
+
+def test_streams_of_ragged_and_empty_rows():
+    x, lengths = torch.randn(4, 40, 2, dtype=F64), torch.tensor([40, 7, 0, 1])
+    x[torch.arange(40) >= lengths[:, None]] = float("nan")
+    proof = mrconv.verify(model_of(), inputs=(x, lengths))
+    assert proof.holds
+    assert len(streamed(proof)) == 2 * len(STREAMED)
+
+
+def test_what_looks_ahead_or_back_at_all_has_no_stream():
+    for mixer in ({**MIXER, "causal": False}, [MIXER, {"name": "attention"}]):
+        proof = mrconv.verify(model_of(mixer=mixer))
+        assert "output" not in [row.place for row in streamed(proof)]
+        assert proof.holds
+
+
+def test_a_stream_that_loses_a_tap_does_not_hold(monkeypatch):
+    pieces = mrconv.streaming.layers.taps_pieces
+    monkeypatch.setattr(mrconv.streaming.layers, "taps_pieces", lambda taps: pieces(taps[:, :-1]))
+    proof = mrconv.verify(model_of())
+    failing = {(row.place, row.forms[1]) for row in proof.rows if not row.holds}
+    assert failing == {(place, "merged streamed") for place in STREAMED}
+
+
 # forms that differ
 
 
