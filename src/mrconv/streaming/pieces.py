@@ -12,8 +12,9 @@ from ..kernels import FourierKernel, Kernel, MixtureKernel
 
 __all__ = ["Dense", "Piece", "Spikes", "Window", "kernel_pieces", "taps_pieces"]
 
-#: Taps up to which a gather is cheaper than tiles, however the taps lie. Step in us at 64 channels:
-#: 256 taps 45, 512 taps 80, tiles of any length 60 to 110.
+#: Taps that are gathered, however they lie; more become dense. Step in us of processor time at 64
+#: channels: 64 taps 54, 384 taps 62, 1,024 taps 84, tiles of any length 120. A chunk of 160 samples
+#: in ms: 64 taps 1.3, 384 taps 6.3, tiles 1.7.
 FEW = 384
 
 

@@ -121,6 +121,19 @@ def make_stepper(module: nn.Module, settings: Settings) -> Stepper:
 
     Raises:
         MergeError: If no stepper is registered for the class.
+
+    Example:
+        >>> import torch, mrconv
+        >>> from mrconv.streaming import PointwiseStepper, make_stepper
+        >>> class Double(torch.nn.Module):
+        ...     def forward(self, x):
+        ...         return 2 * x
+        >>> @make_stepper.register
+        ... def _(module: Double, settings: mrconv.streaming.Settings):
+        ...     return PointwiseStepper(module)
+        >>> model = torch.nn.Sequential(mrconv.LongConv(2, 8), Double()).eval()
+        >>> mrconv.Streamer(model)
+        Streamer(Sequential, Settings(window=None, rate=1, dense='tiled'))
     """
     name = type(module).__name__
     raise MergeError(
