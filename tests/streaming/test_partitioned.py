@@ -52,9 +52,9 @@ def test_flat_work_is_spread_evenly(monkeypatch):
     state = made.init_state(1)
     for sample in torch.randn(64, 1, 1):
         _, state = made.step(sample, state)
-    share = (len(made.parts) - 1) / 16
+    share = (made.blocks - 1) / 16
     assert len(counts) == 64
-    assert sum(counts) == 4 * (len(made.parts) - 1)
+    assert sum(counts) == 4 * (made.blocks - 1)
     assert share - 1 < min(counts) <= max(counts) < share + 1
 
 

@@ -9,13 +9,15 @@ from torch import Tensor
 from torch.nn import functional
 
 from .._checks import mask_invalid, widened
-from ..convolution import long_convolution
 from .ring import advance, read, write
 from .state import State
 from .stepper import Cost, Stepper, empty
 from .tiled import equal_rows
 
 __all__ = ["FlatStepper", "PartitionedStepper"]
+
+#: Spectra that are multiplied at a time.
+RUN = 16
 
 
 class PartitionedStepper(Stepper):
@@ -48,8 +50,8 @@ class PartitionedStepper(Stepper):
     """
 
     time_axis = 2
-    taps: Tensor
     near: Tensor
+    first: Tensor
     parts: Tensor
     #: Blocks that are summed directly: the present one.
     direct = 1
@@ -62,11 +64,15 @@ class PartitionedStepper(Stepper):
         size, blocks = self.block, max(1, -(-self.num_taps // self.block))
         padded = functional.pad(taps, (0, (blocks + 1) * size - self.num_taps))
         parts = padded.unfold(1, 2 * size, size)  # (D, N, 2 C)
-        spectra = torch.fft.rfft(parts).permute(1, 2, 0).contiguous()  # (N, C + 1, D)
+        spectra = torch.fft.rfft(parts).permute(1, 2, 0)  # (N, C + 1, D)
         near = functional.pad(taps, (0, max(0, self.direct * size - self.num_taps)))
-        self.register_buffer("taps", near[:, : self.direct * size].contiguous())
-        self.register_buffer("near", self.taps.t().contiguous())
-        self.register_buffer("parts", torch.view_as_real(spectra))
+        near = near[:, : self.direct * size].t().contiguous()
+        first = torch.fft.rfft(near, 2 * self.direct * size, dim=0)
+        self.blocks = blocks
+        self.register_buffer("near", near)
+        self.register_buffer("first", torch.view_as_real(first))
+        # twice and backwards, so that the parts for all slots of a ring are one slice
+        self.register_buffer("parts", torch.view_as_real(spectra.flip(0).repeat(2, 1, 1)))
 
     @staticmethod
     def _block_size(num_taps: int) -> int:
@@ -74,15 +80,15 @@ class PartitionedStepper(Stepper):
 
     def init_state(self, batch_size: int) -> State:
         """Silence before, nothing ahead."""
-        size, (blocks, bins, channels, _) = self.block, self.parts.shape
-        ring = empty(batch_size, (self.direct + 1) * size, channels, like=self.taps)
+        size, blocks, (bins, channels) = self.block, self.blocks, self.parts.shape[1:3]
+        ring = empty(batch_size, (self.direct + 1) * size, channels, like=self.near)
         return State(
             {
                 "ring": ring,
-                "ahead": empty(batch_size, size, channels, like=self.taps),
-                "spectra": empty(batch_size, blocks, bins, channels, 2, like=self.taps),
-                "sum": empty(batch_size, bins, channels, 2, like=self.taps),
-                "position": empty(batch_size, like=self.taps, dtype=torch.int64),
+                "ahead": empty(batch_size, size, channels, like=self.near),
+                "spectra": empty(batch_size, blocks, bins, channels, 2, like=self.near),
+                "sum": empty(batch_size, bins, channels, 2, like=self.near),
+                "position": empty(batch_size, like=self.near, dtype=torch.int64),
             }
         )
 
@@ -121,20 +127,25 @@ class PartitionedStepper(Stepper):
             piece, before = u[..., start:end], within + (self.direct - 1) * size
             samples = advance(position - before, before + end - start)
             write(ring, samples[:, before:], piece.transpose(1, 2))
-            block = read(ring, samples).transpose(1, 2).contiguous()
-            own = long_convolution(block, self.taps)[..., before:]
-            outputs.append(own + read(ahead, samples[:, before:]).transpose(1, 2))
+            own = self._directly(read(ring, samples))[:, before:]
+            outputs.append((own + read(ahead, samples[:, before:])).transpose(1, 2))
             position += end - start
             self._work(state, end - start)
             within = (within + end - start) % size
         return torch.cat(outputs, -1)
+
+    def _directly(self, u: Tensor) -> Tensor:
+        """Samples (B, n, D) of the blocks that are summed directly, with the first taps."""
+        size = 2 * self.direct * self.block
+        spectrum = torch.fft.rfft(u, size, dim=1) * torch.view_as_complex(self.first)
+        return torch.fft.irfft(spectrum, size, dim=1)[:, : u.shape[1]]
 
     def _work(self, state: State, count: int) -> None:
         """Spectral work behind ``count`` samples, which did not cross the end of a block."""
         full = self._rows(state.tensors["position"], 0).get(0)
         if full is not None:
             self._store(state, full)
-            self._add(state, full, range(1, len(self.parts) + 1))
+            self._add(state, full, range(1, self.blocks + 1))
             self._release(state, full)
 
     def _rows(self, position: Tensor, before: int) -> dict[int, Tensor]:
@@ -154,26 +165,28 @@ class PartitionedStepper(Stepper):
         first = self._present(state, rows) * self.block
         block = read(state.tensors["ring"], advance(first, self.block), rows)
         spectrum = torch.view_as_real(torch.fft.rfft(block, 2 * self.block, dim=1))
-        slots = self._present(state, rows) % len(self.parts)
+        slots = self._present(state, rows) % self.blocks
         state.tensors["spectra"].index_put_((rows, slots), spectrum)
 
     def _add(self, state: State, rows: Tensor, parts: range) -> None:
-        """Adds G_p X_{m + 1 - p} for block m + 1, one part at a time, which stays in the cache."""
+        """Adds G_p X_{m + 1 - p} for some parts p to the sums for the blocks m + 1.
+
+        Slot s holds the block of part p = (m - s) mod N + 1, so parts that follow each other stand
+        in one or two runs of slots.
+        """
         if not parts:
             return
         spectra = torch.view_as_complex(state.tensors["spectra"])
         sums = torch.view_as_complex(state.tensors["sum"])
         weights = torch.view_as_complex(self.parts)
-        every = len(rows) == len(sums)
-        mine = sums if every else sums[rows]
-        slots = (self._present(state, rows) + 1)[:, None] - torch.tensor(parts, device=rows.device)
-        slots.remainder_(len(self.parts))
-        numbers = slots[0].tolist() if every and (slots == slots[0]).all() else None
-        for i, p in enumerate(parts):
-            old = spectra[rows, slots[:, i]] if numbers is None else spectra[:, numbers[i]]
-            mine.addcmul_(old, weights[p - 1])
-        if not every:
-            sums[rows] = mine
+        numbers = (self._present(state, rows) % self.blocks).tolist()
+        for m in sorted(set(numbers)):
+            mine = rows[[number == m for number in numbers]]
+            first, shift = (m + 2 - parts.stop) % self.blocks, self.blocks - 1 - m
+            for run in _runs(first, first + len(parts), self.blocks):
+                old = spectra[:, run] if len(mine) == len(sums) else spectra[mine, run]
+                some = weights[run.start + shift : run.stop + shift]
+                sums.index_add_(0, mine, (old * some).sum(1))
 
     def _release(self, state: State, rows: Tensor) -> None:
         """Turns the sum into what lies ahead, and starts a new one."""
@@ -184,7 +197,7 @@ class PartitionedStepper(Stepper):
 
     def costs(self, place: str = "") -> Iterator[Cost]:
         """Direct products, spectral products and FFTs, amortised."""
-        blocks, bins, channels, _ = self.parts.shape
+        blocks, (bins, channels) = self.blocks, self.parts.shape[1:3]
         near = (self.direct - 0.5) * self.block
         spectral = 8 * blocks * bins / self.block + 10 * math.log2(2 * self.block)
         name = f"partitioned FFT, {self.num_taps} taps in blocks of {self.block}"
@@ -213,10 +226,17 @@ class FlatStepper(PartitionedStepper):
 
     def _work(self, state: State, count: int) -> None:
         """The products that belong to these places in the block; at its end the FFTs."""
-        parts, position = len(self.parts) - 1, state.tensors["position"]
+        parts, position = self.blocks - 1, state.tensors["position"]
         for place, rows in self._rows(position, count).items():
             first, last = place * parts // self.block, (place + count) * parts // self.block
             self._add(state, rows, range(2 + first, 2 + last))
             if place + count == self.block:
                 self._release(state, rows)
                 self._store(state, rows)
+
+
+def _runs(first: int, end: int, size: int) -> Iterator[slice]:
+    """Slots first..end-1 of a ring as slices, none so long that its products leave the cache."""
+    for low, high in ((first, min(end, size)), (0, end - size)):
+        for start in range(low, high, RUN):
+            yield slice(start, min(start + RUN, high))
