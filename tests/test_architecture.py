@@ -18,7 +18,7 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src" / "mrconv"
 SURFACE = Path(__file__).parent / "api_surface.json"
 FILES = sorted(SOURCE.rglob("*.py"))
-PUBLIC = ("", "kernels", "nn", "data", "errors", "testing")
+PUBLIC = ("", "kernels", "nn", "streaming", "data", "errors", "testing")
 
 # Packages that extras bring; a module that needs one is skipped where it is missing.
 EXTRAS = {

@@ -16,6 +16,17 @@ from mrconv.verification import Proof, Row
 F64 = torch.float64
 MIXER = {"kernel": "dense", "kernel_size": 4}
 PLACES = ["backbone.blocks.0.mixer", "backbone.blocks.1.mixer", "features", "output"]
+STREAMED = [place for place in PLACES if place != "features"]
+
+
+def unstreamed(proof):
+    """The rows that compare form with form."""
+    return [row for row in proof.rows if not row.forms[1].endswith(" streamed")]
+
+
+def streamed(proof):
+    """The rows that compare a form with its stream."""
+    return [row for row in proof.rows if row.forms[1].endswith(" streamed")]
 
 
 @torch.no_grad()
@@ -48,10 +59,10 @@ def with_one_tap_changed(model, by=1e-3, block=1, channel=2, lag=5):
 def test_a_model_and_its_merge(dtype, causal):
     proof = mrconv.verify(model_of(dtype=dtype, mixer={**MIXER, "causal": causal}))
     assert proof.holds
-    assert [row.place for row in proof.rows] == PLACES
-    assert {row.forms for row in proof.rows} == {("branches", "merged")}
+    assert [row.place for row in unstreamed(proof)] == PLACES
+    assert {row.forms for row in unstreamed(proof)} == {("branches", "merged")}
     bound = {torch.float32: 1e-5, F64: 1e-10, torch.bfloat16: 2e-2}[dtype]
-    assert [row.bound for row in proof.rows] == [bound, bound, 10 * bound, 10 * bound]
+    assert [row.bound for row in unstreamed(proof)] == [bound, bound, 10 * bound, 10 * bound]
     for row in proof.rows:
         assert 0 <= row.mean <= row.largest <= row.bound
         # the scores of a classifier have no time axis
@@ -74,7 +85,7 @@ def test_a_model_and_its_merge(dtype, causal):
 def test_every_setting(settings):
     proof = mrconv.verify(model_of(mrconv.SequenceLabeller, **settings))
     assert proof.holds
-    assert [row.place for row in proof.rows] == PLACES
+    assert [row.place for row in unstreamed(proof)] == PLACES
     assert all(row.sample is not None for row in proof.rows)
 
 
@@ -83,12 +94,16 @@ def test_a_layer_alone(causal):
     layer = settled(mrconv.MRConv(4, 32, kernel_size=4, causal=causal, dtype=F64))
     proof = mrconv.verify(layer)
     assert proof.holds
-    assert [row.place for row in proof.rows] == ["layer"]
+    assert [row.place for row in unstreamed(proof)] == ["layer"]
 
 
 def test_a_backbone_alone():
     proof = mrconv.verify(model_of().backbone)
-    assert [row.place for row in proof.rows] == ["blocks.0.mixer", "blocks.1.mixer", "output"]
+    assert [row.place for row in unstreamed(proof)] == [
+        "blocks.0.mixer",
+        "blocks.1.mixer",
+        "output",
+    ]
     assert proof.holds
 
 
@@ -97,8 +112,8 @@ def test_every_form_against_every_other():
     merged, again = mrconv.merge(model), mrconv.merge(model)
     proof = mrconv.verify(model, merged, again)
     assert proof.holds
-    assert len(proof.rows) == 3 * len(PLACES)
-    assert list(dict.fromkeys(row.forms for row in proof.rows)) == [
+    assert len(unstreamed(proof)) == 3 * len(PLACES)
+    assert list(dict.fromkeys(row.forms for row in unstreamed(proof))) == [
         ("branches", "merged"),
         ("branches", "merged 2"),
         ("merged", "merged 2"),
@@ -139,6 +154,44 @@ def mixers(model):
     return [block.mixer for block in model.backbone.blocks]
 
 
+# streams
+
+
+def test_streams_of_every_form():
+    proof = mrconv.verify(model_of())
+    assert [row.place for row in streamed(proof)] == 2 * STREAMED
+    assert {row.forms for row in streamed(proof)} == {
+        ("branches", "branches streamed"),
+        ("merged", "merged streamed"),
+    }
+    for row in streamed(proof):
+        assert 0 <= row.mean <= row.largest <= row.bound
+        assert (row.sample is None) == (row.place == "output")
+
+
+def test_streams_of_ragged_and_empty_rows():
+    x, lengths = torch.randn(4, 40, 2, dtype=F64), torch.tensor([40, 7, 0, 1])
+    x[torch.arange(40) >= lengths[:, None]] = float("nan")
+    proof = mrconv.verify(model_of(), inputs=(x, lengths))
+    assert proof.holds
+    assert len(streamed(proof)) == 2 * len(STREAMED)
+
+
+def test_what_looks_ahead_or_back_at_all_has_no_stream():
+    for mixer in ({**MIXER, "causal": False}, [MIXER, {"name": "attention"}]):
+        proof = mrconv.verify(model_of(mixer=mixer))
+        assert "output" not in [row.place for row in streamed(proof)]
+        assert proof.holds
+
+
+def test_a_stream_that_loses_a_tap_does_not_hold(monkeypatch):
+    pieces = mrconv.streaming.layers.taps_pieces
+    monkeypatch.setattr(mrconv.streaming.layers, "taps_pieces", lambda taps: pieces(taps[:, :-1]))
+    proof = mrconv.verify(model_of())
+    failing = {(row.place, row.forms[1]) for row in proof.rows if not row.holds}
+    assert failing == {(place, "merged streamed") for place in STREAMED}
+
+
 # forms that differ
 
 
@@ -165,7 +218,7 @@ def test_the_place_in_time_and_the_size(lag, impulse):
         spoilt.taps[2, lag] += 1e-3
     x = torch.zeros(1, 8, 40, dtype=F64)
     x[0, 2, impulse] = 1.0
-    (row,) = mrconv.verify(layer, spoilt, inputs=x).rows
+    (row,) = unstreamed(mrconv.verify(layer, spoilt, inputs=x))
     if impulse + lag >= 40:
         assert row.holds  # it falls behind the end
         return
@@ -183,7 +236,7 @@ def test_the_place_in_time_of_a_two_sided_layer():
         spoilt.taps[1, 32 - 6] += 1e-3  # lag -6
     x = torch.zeros(1, 2, 40, dtype=F64)
     x[0, 1, 20] = 1.0
-    (row,) = mrconv.verify(layer, spoilt, inputs=x).rows
+    (row,) = unstreamed(mrconv.verify(layer, spoilt, inputs=x))
     assert (row.sample, row.holds) == (14, False)
 
 
@@ -303,7 +356,7 @@ def test_pairs_of_which_one_form_is_spoilt(tokens):
     model = model_of(functools.partial(mrconv.SequenceClassifier, pair=True), tokens=tokens)
     proof = mrconv.verify(model)
     assert proof.holds
-    assert [row.place for row in proof.rows] == PLACES
+    assert [row.place for row in unstreamed(proof)] == PLACES
     spoilt = with_one_tap_changed(mrconv.merge(model), block=0)
     assert not mrconv.verify(model, spoilt).holds
 
@@ -325,4 +378,4 @@ def test_a_module_that_takes_no_lengths():
     module = torch.nn.Sequential(settled(mrconv.MRConv(4, 32, dtype=F64))).eval()
     proof = mrconv.verify(module, inputs=torch.randn(2, 4, 40, dtype=F64))
     assert proof.holds
-    assert [row.place for row in proof.rows] == ["0", "output"]
+    assert [row.place for row in unstreamed(proof)] == ["0", "output"]

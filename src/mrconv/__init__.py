@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from . import data, errors, kernels, nn, report, testing
+    from . import data, errors, kernels, nn, report, streaming, testing
     from ._checks import lengths_from_mask, pad
     from .branch_statistics import BranchNorm
     from .merging import merge
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
         load,
     )
     from .nn import LongConv, MRConv
+    from .streaming import Streamer
     from .train.optim import param_groups
     from .verification import verify
 
-_MODULES = ("data", "errors", "kernels", "models", "nn", "report", "testing", "train")
+_MODULES = ("data", "errors", "kernels", "models", "nn", "report", "streaming", "testing", "train")
 _NAMES = {
     "BranchNorm": "branch_statistics",
     "Forecaster": "models",
@@ -35,6 +36,7 @@ _NAMES = {
     "SequenceClassifier": "models",
     "SequenceLabeller": "models",
     "SequenceRegressor": "models",
+    "Streamer": "streaming",
     "lengths_from_mask": "_checks",
     "load": "models",
     "merge": "merging",
@@ -52,6 +54,7 @@ __all__ = [
     "SequenceClassifier",
     "SequenceLabeller",
     "SequenceRegressor",
+    "Streamer",
     "__version__",
     "data",
     "errors",
@@ -63,6 +66,7 @@ __all__ = [
     "pad",
     "param_groups",
     "report",
+    "streaming",
     "testing",
     "verify",
 ]

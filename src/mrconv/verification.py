@@ -14,6 +14,7 @@ from .merging import MERGEABLE, merge
 from .nn.long_conv import LongConv
 from .nn.mr_conv import MRConv
 from .nn.reparameterize import TOLERANCES, narrowest, refuse_training
+from .streaming.cuts import streamed_in_cuts
 
 __all__ = ["Proof", "Row", "verify"]
 
@@ -62,12 +63,14 @@ class Proof:
 
 
 def verify(model: nn.Module, *others: nn.Module, inputs: Inputs | None = None) -> Proof:
-    """Every form of a model against every other, layer by layer and as a whole.
+    """Every form of a model against every other, layer by layer and as a whole, and its streams.
 
     Forms are the branches, convolved one by one as the equation of MRConv has it, the merged
     model, and the ``others``. Each long convolution of the first form hands the input it met to
     the same layer of the other forms, so that a small mistake in one layer is not washed out by
-    the rest; then features and outputs of the whole models are compared.
+    the rest; then features and outputs of the whole models are compared. A form that can be
+    streamed is also run in random cuts, single samples and empty chunks among them, and compared
+    with itself as a whole; of pooled outputs the last.
 
     Args:
         model: In eval mode: a layer (B, D, L), or a model (B, L, F).
@@ -83,7 +86,8 @@ def verify(model: nn.Module, *others: nn.Module, inputs: Inputs | None = None) -
         MergeError: If a model is in training mode.
         ArgumentError: If there is only one form, or no input can be made up for the module.
 
-    Cost: one forward pass a form, the branches at R convolutions a layer.
+    Cost: one forward pass a form, the branches at R convolutions a layer, and two streams of some
+    twenty calls a form.
 
     Example:
         >>> import mrconv
@@ -100,6 +104,8 @@ def verify(model: nn.Module, *others: nn.Module, inputs: Inputs | None = None) -
         for i, (name, run) in enumerate(runs):
             for other_name, other in runs[i + 1 :]:
                 rows += _compared((name, other_name), run, other)
+        for (name, form), (_, run) in zip(forms, runs, strict=True):
+            rows += _streamed(name, form, run)
     return Proof(tuple(rows))
 
 
@@ -175,10 +181,12 @@ class _Run:
             one.register_forward_hook(self._keep(name), with_kwargs=True)
             for name, one in watched.items()
         ]
+        self.given: tuple[tuple[Any, ...], Mapping[str, Any]] = (), {}
         if isinstance(batch, Mapping):
-            whole = module(**batch)
+            self.given = (), batch
         else:
-            whole = module(*batch) if isinstance(batch, tuple) else module(batch)
+            self.given = batch if isinstance(batch, tuple) else (batch,), {}
+        whole = module(*self.given[0], **self.given[1])
         if "" not in self.layers:  # the module is not itself a layer
             self.outputs["output"] = whole
         for hook in hooks:
@@ -213,6 +221,48 @@ def _compared(forms: tuple[str, str], first: _Run, second: _Run) -> list[Row]:
             axis = 1 if pair[0].ndim == 3 else None
             rows.append(_row(name, forms, *pair, bound * DEPTH_FACTOR, time_axis=axis))
     return rows
+
+
+def _streamed(name: str, form: nn.Module, run: _Run) -> list[Row]:
+    """Layers and whole of one form in random cuts; no rows for what has no stream."""
+    forms, bound = (name, f"{name} streamed"), TOLERANCES[run.dtype]
+    rows = []
+    for place, layer in run.layers.items():
+        if (result := _in_cuts(layer, *run.met[place])) is not None:
+            ours, (theirs, _) = run.outputs[place], result
+            rows.append(_row(place or "layer", forms, ours, theirs, bound, time_axis=2))
+    if "output" in run.outputs and (result := _in_cuts(form, *run.given)) is not None:
+        ours, (theirs, axis) = run.outputs["output"], result
+        pooled = theirs.ndim > ours.ndim
+        if pooled:
+            ours, theirs = _last(ours, theirs, *run.given)
+        time_axis = None if pooled else axis
+        rows.append(_row("output", forms, ours, theirs, bound * DEPTH_FACTOR, time_axis=time_axis))
+    return rows
+
+
+def _in_cuts(
+    module: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any]
+) -> tuple[Tensor, int] | None:
+    x, lengths = _input_and_lengths(given, named)
+    return None if x is None else streamed_in_cuts(module, x, lengths)
+
+
+def _input_and_lengths(
+    given: tuple[Any, ...], named: Mapping[str, Any]
+) -> tuple[Tensor | None, Tensor | None]:
+    values = {**dict(zip(("x", "lengths"), given, strict=False)), **named}
+    return values.get("x"), values.get("lengths")
+
+
+def _last(
+    pooled: Tensor, stream: Tensor, given: tuple[Any, ...], named: Mapping[str, Any]
+) -> tuple[Tensor, Tensor]:
+    """One answer a row, and the stream's at the row's last sample; empty rows have none."""
+    _, lengths = _input_and_lengths(given, named)
+    ends = torch.full((len(stream),), stream.shape[1]) if lengths is None else lengths.cpu()
+    rows = (ends > 0).nonzero()[:, 0]
+    return pooled[rows], stream[rows, ends[rows].long() - 1]
 
 
 def _row(

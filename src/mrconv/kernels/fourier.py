@@ -65,12 +65,18 @@ class FourierKernel(Kernel):
         values = torch.randn(shape, device=like.device, dtype=like.dtype)
         self.coefficients.copy_(torch.view_as_real(torch.fft.rfft(values)))
 
-    def taps(self, rate: int = 1) -> Tensor:
-        """The series at positions 0, rate, 2 rate, ..., times rate. (D, span // rate).
+    def spectrum(self, rate: int = 1) -> Tensor:
+        """The coefficients of the series that is left at 1 / rate of the sampling rate.
 
         irfft(c, n / rate) = rate irfft(c, n)[::rate] as long as every mode stays below the new
         Nyquist bin; a mode that lands on it must count twice, and modes above it would alias and
         fall away.
+
+        Args:
+            rate: As in ``taps``.
+
+        Returns:
+            Real and imaginary parts of the modes that stay, (D, M', 2) in at least float32.
         """
         self.check_rate(rate)
         size = self.span // rate
@@ -78,7 +84,12 @@ class FourierKernel(Kernel):
         if rate > 1 and size % 2 == 0 and self.modes > size // 2:
             lower, nyquist = spectrum[:, : size // 2], spectrum[:, size // 2 :]
             spectrum = torch.cat([lower, 2 * nyquist], 1)
-        series = torch.fft.irfft(torch.view_as_complex(spectrum.contiguous()), size)
+        return spectrum
+
+    def taps(self, rate: int = 1) -> Tensor:
+        """The series at positions 0, rate, 2 rate, ..., times rate. (D, span // rate)."""
+        modes = torch.view_as_complex(self.spectrum(rate).contiguous())
+        series = torch.fft.irfft(modes, self.span // rate)
         return series * self.span**0.5  # the training span, also at another rate
 
     def future_taps(self, rate: int = 1) -> Tensor:

@@ -7,9 +7,12 @@ from .forecaster import Forecaster
 from .labeller import SequenceLabeller
 from .loading import load
 from .regressor import SequenceRegressor
+from .streaming import BackboneStepper, HeadStepper
 
 __all__ = [
+    "BackboneStepper",
     "Forecaster",
+    "HeadStepper",
     "SequenceBackbone",
     "SequenceClassifier",
     "SequenceLabeller",

@@ -102,6 +102,15 @@ class SequenceBackbone(nn.Module):
             DtypeError: If x has the wrong dtype.
             ArgumentError: If tokens lie outside the vocabulary.
         """
+        h = self.encoded(x, lengths)
+        for block in self.blocks:
+            h = block(h, lengths)
+        if self.pre_norm:
+            h = self.final_norm(h, lengths)
+        return h.transpose(1, 2)
+
+    def encoded(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """What the first block is given; arguments and errors as in ``forward``.   (B, D, L)."""
         self._check(x)
         if lengths is not None:
             check_lengths("SequenceBackbone", lengths, x.shape[0], x.shape[1])
@@ -112,12 +121,7 @@ class SequenceBackbone(nn.Module):
         else:
             h = self.encoder(mask_invalid(x.transpose(1, 2), lengths).transpose(1, 2))
             h = h.transpose(1, 2)
-        h = mask_invalid(h, lengths)  # (B, D, L)
-        for block in self.blocks:
-            h = block(h, lengths)
-        if self.pre_norm:
-            h = self.final_norm(h, lengths)
-        return h.transpose(1, 2)
+        return mask_invalid(h, lengths)
 
     def _check(self, x: Tensor) -> None:
         if self.tokens:

@@ -70,7 +70,14 @@ class ResidualBlock(nn.Module):
         Returns:
             Output, 0 behind each row's length.                      (B, D, L)
         """
-        mixed = self.mixer(self.norm(x, lengths) if self.pre_norm else x, lengths)
+        return self.leave(x, self.mixer(self.enter(x, lengths), lengths), lengths)
+
+    def enter(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """What the mixer is given: the input, normalised in a pre-norm block."""
+        return self.norm(x, lengths) if self.pre_norm else x
+
+    def leave(self, x: Tensor, mixed: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """The block's output, from its input and what the mixer gave."""
         gated = self.linear(self.dropout(nn.functional.gelu(mixed)).transpose(1, 2))
         branch = nn.functional.glu(gated, dim=-1).transpose(1, 2)  # (B, D, L)
         y = mask_invalid(x + branch, lengths)

@@ -1,6 +1,7 @@
 """How the kernels of all resolutions become one layer: as a sum of branches, or end to end."""
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Literal, Protocol
 
 import torch
@@ -23,6 +24,10 @@ class Combination(Protocol):
 
     def norms(self, resolutions: int) -> int:
         """How many outputs are normalised on their own."""
+        ...
+
+    def starts(self, sizes: Sequence[int]) -> list[int]:
+        """The lag at which each kernel of these sizes begins, on either side."""
         ...
 
     def laid(self, pieces: Sequence[Tensor], causal: bool) -> list[Tensor]:
@@ -52,6 +57,10 @@ class Summed:
     def norms(self, resolutions: int) -> int:
         """One norm a resolution."""
         return resolutions
+
+    def starts(self, sizes: Sequence[int]) -> list[int]:
+        """Lag 0 for all."""
+        return [0] * len(sizes)
 
     def laid(self, pieces: Sequence[Tensor], causal: bool) -> list[Tensor]:
         """Zeros at the far lags: behind a causal kernel, on both sides of a two-sided one."""
@@ -89,18 +98,21 @@ class Concatenated:
         """One norm for the one kernel."""
         return 1
 
+    def starts(self, sizes: Sequence[int]) -> list[int]:
+        """Where the piece before ends."""
+        return [0, *accumulate(sizes[:-1])]
+
     def laid(self, pieces: Sequence[Tensor], causal: bool) -> list[Tensor]:
         """Each piece behind the one before, on either side."""
         sides = 1 if causal else 2
         sizes = [piece.shape[-1] // sides for piece in pieces]
-        total, start, laid = sum(sizes), 0, []
-        for piece, size in zip(pieces, sizes, strict=True):
+        total, laid = sum(sizes), []
+        for piece, size, start in zip(pieces, sizes, self.starts(sizes), strict=True):
             after = total - start - size
             taps = functional.pad(piece[:, -size:], (start, after))
             if not causal:
                 taps = torch.cat([functional.pad(piece[:, :size], (after, start)), taps], -1)
             laid.append(taps)
-            start += size
         return laid
 
     def branches(self, pieces: Sequence[Branch], gain: Tensor, causal: bool) -> list[Branch]:

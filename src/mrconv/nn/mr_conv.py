@@ -320,6 +320,11 @@ class MRConv(nn.Module):
         scale = gain * torch.rsqrt(self.running_var.to(gain.dtype) + eps)
         return scale, shift - scale * self.running_mean.to(gain.dtype)
 
+    def factors(self) -> tuple[Tensor, Tensor]:
+        """Factor of every kernel in the merged taps (R, D), and the bias (D,), in eval mode."""
+        scale, offset = self._scale_and_offset()
+        return self._combination.weights(scale, widened(self.gain)), offset.sum(0)
+
     def weighted_taps(self, rate: int = 1) -> list[Tensor]:
         """What each resolution adds to the merged taps, scale_i pad(k_i).
 
@@ -329,8 +334,7 @@ class MRConv(nn.Module):
         Returns:
             R tensors (D, K // rate), or two-sided (D, 2 K // rate).
         """
-        scale, _ = self._scale_and_offset()
-        weights = self._combination.weights(scale, widened(self.gain))
+        weights, _ = self.factors()
         laid = self._combination.laid([piece.taps for piece in self._pieces(rate)], self.causal)
         return [weight[:, None] * taps for weight, taps in zip(weights, laid, strict=True)]
 
@@ -346,9 +350,8 @@ class MRConv(nn.Module):
         Returns:
             Taps (D, K // rate), or two-sided (D, 2 K // rate), and bias (D,), in at least float32.
         """
-        _, offset = self._scale_and_offset()
         taps = torch.stack(self.weighted_taps(rate)).sum(0)
-        return with_skip(taps, self.skip, self.causal), offset.sum(0)
+        return with_skip(taps, self.skip, self.causal), self.factors()[1]
 
     def reparameterize(self, rate: int = 1, form: Form = "merged") -> LongConv:
         """The same layer as one convolution with explicit taps; see ``nn.reparameterize``.

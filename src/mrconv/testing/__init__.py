@@ -9,11 +9,13 @@ from .oracles import (
     layer_output,
     textbook_branches,
 )
+from .stream_contract import StreamContract
 from .tolerances import TOLERANCES, assert_close, relative_difference
 
 __all__ = [
     "TOLERANCES",
     "KernelContract",
+    "StreamContract",
     "assert_close",
     "branch_taps",
     "direct_convolution",

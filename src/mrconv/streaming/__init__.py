@@ -1,0 +1,39 @@
+"""Streaming: every trained module sample by sample or chunk by chunk, exactly."""
+
+from .block import BlockStepper
+from .explanation import Explanation
+from .gather import GatherStepper
+from .layers import ConvolutionStepper
+from .partitioned import FlatStepper, PartitionedStepper
+from .pieces import Dense, Piece, Spikes, Window, kernel_pieces
+from .pointwise import ChainStepper, PointwiseStepper
+from .state import State
+from .stepper import Cost, DenseName, Settings, Stepper, make_stepper
+from .streamer import Streamer
+from .tiled import TiledStepper
+from .windowed import WindowedStepper
+
+__all__ = [
+    "BlockStepper",
+    "ChainStepper",
+    "ConvolutionStepper",
+    "Cost",
+    "Dense",
+    "DenseName",
+    "Explanation",
+    "FlatStepper",
+    "GatherStepper",
+    "PartitionedStepper",
+    "Piece",
+    "PointwiseStepper",
+    "Settings",
+    "Spikes",
+    "State",
+    "Stepper",
+    "Streamer",
+    "TiledStepper",
+    "Window",
+    "WindowedStepper",
+    "kernel_pieces",
+    "make_stepper",
+]

@@ -1,0 +1,230 @@
+"""Streaming of truncated Fourier series: a modulated sliding DFT, one window a resolution.
+
+Math capitals as in the formulas: A and B are the sums over a window, R windows of M modes.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from ..convolution import long_convolution
+from .pieces import Window
+from .ring import advance, blocks, read, write
+from .state import State
+from .stepper import Cost, Stepper, empty
+
+__all__ = ["WindowedStepper"]
+
+#: Samples of a chunk taken at once; windows no longer than that are then plain convolutions.
+BLOCK = 256
+
+
+class WindowedStepper(Stepper):
+    """A causal convolution with a sum of windows, k_i[j] = sum_m Re(c_im exp(2 pi i m j / l_i)).
+
+    A_im[t] = sum_{t - l_i < s <= t} exp(-2 pi i m s / l_i) u[s],
+    y[t]    = sum_im Re(c_im exp(2 pi i m t / l_i) A_im[t])
+
+    A takes in u[t] and loses u[t - l_i] at each sample; both meet the same factor, because it has
+    the period l_i. A second sum B starts at every multiple of l_i and takes the place of A at the
+    next, so that rounding cannot pile up. Both are float64: in float32 their error grows as the
+    root of l_i (1.6e-5 at l_i = 65,536). With ``start`` the window acts on a delayed input.
+
+    Args:
+        windows: R of them, of any spans.
+
+    Cost: about 20 operations a mode and channel; state 4 float64 numbers a mode and channel, and
+    one ring buffer as long as the longest window.
+    Source: Duda 2010, "Accurate, guaranteed stable, sliding discrete Fourier transform". The
+    refresh, the position in the state and the form for chunks are ours.
+
+    Example:
+        >>> import torch
+        >>> from mrconv.streaming import Window, WindowedStepper
+        >>> box = Window(torch.tensor([[[1.0, 0.0]]]), span=2)
+        >>> stepper = WindowedStepper([box])
+        >>> y, state = stepper.chunk(torch.tensor([[[1.0, 2.0, 3.0]]]), stepper.init_state(1))
+        >>> y.tolist()
+        [[[1.0, 3.0, 5.0]]]
+    """
+
+    time_axis = 2
+    table: Tensor
+    real: Tensor
+    imaginary: Tensor
+    modes: Tensor
+    spans: Tensor
+    starts: Tensor
+    scale: Tensor
+    head: Tensor
+    short: Tensor
+
+    def __init__(self, windows: Sequence[Window]) -> None:
+        super().__init__()
+        spans, starts = [w.span for w in windows], [w.start for w in windows]
+        period = math.lcm(*spans)
+        like = windows[0].amplitudes.detach()
+        self.dtype, self.reach = like.dtype, max(map(sum, zip(spans, starts, strict=True)))
+        self._keep_amplitudes(windows)
+        modes = torch.arange(self.real.shape[1], device=like.device)
+        # every angle 2 pi m s / l_i is a multiple of 2 pi / period
+        angles = torch.arange(period, dtype=torch.float64, device=like.device)
+        angles *= 2 * math.pi / period
+        numbers = torch.tensor([spans, starts], device=like.device)
+        self.register_buffer("table", torch.stack([angles.cos(), angles.sin()], -1))
+        self.register_buffer("modes", modes)
+        self.register_buffer("spans", numbers[0])
+        self.register_buffer("starts", numbers[1])
+        self.register_buffer("scale", period // numbers[0])
+        self._keep_taps(spans, starts)
+
+    def _keep_amplitudes(self, windows: Sequence[Window]) -> None:
+        most = max(window.amplitudes.shape[1] for window in windows)
+        padded = [
+            functional.pad(w.amplitudes.detach().double(), (0, 0, 0, most - w.amplitudes.shape[1]))
+            for w in windows
+        ]
+        amplitudes = torch.stack(padded).permute(3, 0, 2, 1)  # (2, R, M, D)
+        self.register_buffer("real", amplitudes[0].contiguous())
+        self.register_buffer("imaginary", amplitudes[1].contiguous())
+
+    def _keep_taps(self, spans: Sequence[int], starts: Sequence[int]) -> None:
+        """Taps of the windows: all of the short ones in sum, the first of each long one."""
+        lags = torch.arange(BLOCK, device=self.table.device)
+        phases = self._phases(lags[None])[0]  # (n, R, M, 2)
+        series = torch.einsum("nrm,rmd->rdn", phases[..., 0], self.real)
+        series -= torch.einsum("nrm,rmd->rdn", phases[..., 1], self.imaginary)
+        ends = [span + start for span, start in zip(spans, starts, strict=True)]
+        self.long = [i for i, end in enumerate(ends) if end > BLOCK]
+        summed = series.new_zeros(series.shape[1], BLOCK)
+        for i, end in enumerate(ends):
+            if end <= BLOCK:
+                summed[:, starts[i] : end] += series[i, :, : spans[i]]
+        longest = max((end for end in ends if end <= BLOCK), default=0)
+        self.register_buffer("head", series[self.long].to(self.dtype))  # (R', D, n)
+        self.register_buffer("short", summed[:, :longest].to(self.dtype))
+
+    def _phases(self, samples: Tensor) -> Tensor:
+        """Cos and sin of 2 pi m s / l_i at samples s (B, n).                 (B, n, R, M, 2)."""
+        within = torch.remainder(samples[..., None], self.spans) * self.scale
+        steps = torch.remainder(within[..., None] * self.modes, self.table.shape[0])
+        return self.table[steps]
+
+    def init_state(self, batch_size: int) -> State:
+        """A silent ring buffer and sums of nothing."""
+        channels = self.real.shape[2]
+        ring = empty(batch_size, self.reach + 1 + BLOCK, channels, like=self.head)
+        sums = empty(batch_size, *self.real.shape[:2], 2, channels, like=self.real)
+        position = empty(batch_size, like=self.modes)
+        return State({"ring": ring, "A": sums, "B": sums.clone(), "position": position})
+
+    def step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        """One sample; torch operations on tensors only."""
+        ring, position = state.tensors["ring"], state.tensors["position"]
+        write(ring, position[:, None], x[:, None])
+        lags = torch.cat([self.starts, self.starts + self.spans])
+        entering, leaving = read(ring, position[:, None] - lags).double().chunk(2, 1)  # (B, R, D)
+        phases = self._phases(position[:, None])[:, 0, ..., None]  # (B, R, M, 2, 1)
+        A, B = state.tensors["A"], state.tensors["B"]
+        goes_on = (torch.remainder(position[:, None], self.spans) != 0)[..., None, None, None]
+        torch.where(goes_on, A, B, out=A)
+        A.addcmul_(phases, (entering - leaving)[:, :, None, None])
+        B.mul_(goes_on).addcmul_(phases, entering[:, :, None, None])
+        cosine, sine = phases.unbind(3)
+        weights = [
+            self.real * cosine - self.imaginary * sine,
+            self.real * sine + self.imaginary * cosine,
+        ]
+        position += 1
+        y = (A[:, :, :, 0] * weights[0]).sum((1, 2)) + (A[:, :, :, 1] * weights[1]).sum((1, 2))
+        return y.to(x.dtype), state
+
+    def chunk(self, x: Tensor, state: State, lengths: Tensor | None = None) -> tuple[Tensor, State]:
+        """Blocks of samples; the same numbers as the steps to rounding."""
+        ring, position = state.tensors["ring"], state.tensors["position"]
+        outputs = [x.new_zeros(x.shape[0], x.shape[1], 0)]
+        for piece, valid in blocks(x, lengths, BLOCK):
+            samples = advance(position, piece.shape[1])  # (B, n)
+            write(ring, samples, piece)
+            entering, leaving = self._ends(ring, samples)  # (B, n, R, D)
+            phases = self._phases(samples)  # (B, n, R, M, 2)
+            y = self._short_windows(ring, position, piece.shape[1])
+            outputs.append(y + self._long_windows(state, phases, entering, leaving, piece.dtype))
+            self._move_sums(state, phases, entering, leaving, valid)
+            position += valid
+        return torch.cat(outputs, -1), state
+
+    def _ends(self, ring: Tensor, samples: Tensor) -> tuple[Tensor, Tensor]:
+        """What enters and what leaves each window at each sample.          (B, n, R, D) each."""
+        lags = torch.cat([self.starts, self.starts + self.spans])
+        values = read(ring, (samples[..., None] - lags).flatten(1))
+        entering, leaving = values.unflatten(1, (samples.shape[1], -1)).chunk(2, 2)
+        return entering, leaving
+
+    def _short_windows(self, ring: Tensor, position: Tensor, count: int) -> Tensor:
+        """Windows within one block, as one convolution with what came before.     (B, D, n)."""
+        before = max(self.short.shape[1] - 1, 0)
+        samples = advance(position - before, before + count)
+        past = read(ring, samples).transpose(1, 2).contiguous()
+        return long_convolution(past, self.short)[..., before:]
+
+    def _long_windows(
+        self, state: State, phases: Tensor, entering: Tensor, leaving: Tensor, dtype: torch.dtype
+    ) -> Tensor:
+        """What the sums so far go on to give, and what enters and leaves since.   (B, D, n).
+
+        Continued periodically, taps k_i also carry what leaves: it left with u[s - l_i], lag l_i
+        further, where k_i has the same value.
+        """
+        count, long = entering.shape[1], self.long
+        if not long:
+            return entering.new_zeros(())
+        A = state.tensors["A"][:, long]  # (B, R', M, 2, D)
+        real, imaginary = self.real[long], self.imaginary[long]
+        towards = [
+            real * A[:, :, :, 0] + imaginary * A[:, :, :, 1],
+            real * A[:, :, :, 1] - imaginary * A[:, :, :, 0],
+        ]
+        weights = torch.stack(towards, 3).flatten(1, 3)  # (B, R' M 2, D)
+        going_on = (phases[:, :, long].flatten(2) @ weights).transpose(1, 2)
+        change = (entering - leaving)[:, :, long].permute(0, 2, 3, 1)  # (B, R', D, n)
+        channels = change.flatten(1, 2).contiguous()
+        y = long_convolution(channels, self.head[..., :count].flatten(0, 1))
+        return going_on.to(dtype) + y.unflatten(1, (len(long), -1)).sum(1)
+
+    def _move_sums(
+        self, state: State, phases: Tensor, entering: Tensor, leaving: Tensor, valid: Tensor
+    ) -> None:
+        """A and B behind the block, with the refresh at the last multiple of each span.
+
+        With t0 and t1 the first sample and the one behind the last, and r the last multiple of l
+        before t1: B holds samples r..t1-1. Without a multiple in the block A goes on; with one it
+        is the B before plus what came since, or of a period within the block only what came.
+        """
+        A, B, position = (state.tensors[name] for name in ("A", "B", "position"))
+        t0, t1 = position[:, None], (position + valid)[:, None]  # (B, 1)
+        spans, samples = self.spans, advance(position, entering.shape[1])[..., None]  # (B, n, 1)
+        r = torch.div(t1 - 1, spans, rounding_mode="floor") * spans  # (B, R)
+        refreshed = r >= t0
+        inside = samples < t1[..., None]
+        since = inside & (samples >= r[:, None])  # (B, n, R)
+        taken = inside & ((samples >= (r - spans)[:, None]) | ~refreshed[:, None])
+        lost = inside & (since | ~refreshed[:, None])
+        entering, leaving = entering.double(), leaving.double()
+        change = entering * taken[..., None] - leaving * lost[..., None]
+        both = torch.cat([change, entering * since[..., None]], -1)  # (B, n, R, 2 D)
+        added = phases.permute(0, 2, 3, 4, 1).flatten(2, 3) @ both.transpose(1, 2)
+        to_a, to_b = added.unflatten(2, (-1, 2)).chunk(2, -1)  # (B, R, M, 2, D)
+        inherits = (refreshed & (t0 > r - spans))[..., None, None, None]
+        goes_on = ~refreshed[..., None, None, None]
+        A.copy_(torch.where(goes_on, A, B * inherits) + to_a)
+        B.mul_(goes_on).add_(to_b)
+
+    def costs(self, place: str = "") -> Iterator[Cost]:
+        """Twenty operations a mode."""
+        modes = self.real.numel()
+        windows = f"{self.spans.numel()} windows of {self.real.shape[1]} modes"
+        yield Cost(place, f"sliding DFT, {windows}", 20.0 * modes, self.init_state(1).nbytes)

@@ -1,0 +1,348 @@
+"""Every kernel form, every layer and every model keeps the stream contract."""
+
+import torch
+from torch import nn
+
+import mrconv
+from mrconv.models.pooling import POOLINGS
+from mrconv.nn import ChannelNorm, KernelConv, MaskedBatchNorm, ResidualBlock
+from mrconv.testing import StreamContract, settled
+
+
+@torch.no_grad()
+def trained(module):
+    """In eval mode, with norms as training leaves them."""
+    for part in module.modules():
+        if isinstance(part, mrconv.MRConv):
+            settled(part)
+        elif isinstance(part, (MaskedBatchNorm, nn.BatchNorm1d)):
+            part.running_mean.normal_()
+            part.running_var.uniform_(0.5, 2)
+    return module.eval()
+
+
+class _Layer(StreamContract):
+    kernel = "dilated"
+    length, kernel_size = 32, 4
+    settings = {}  # noqa: RUF012
+    reach = 32
+
+    def make(self, dtype):
+        return trained(
+            mrconv.MRConv(
+                self.channels,
+                self.length,
+                kernel_size=self.kernel_size,
+                kernel=self.kernel,
+                dtype=dtype,
+                **self.settings,
+            )
+        )
+
+
+class TestDilated(_Layer):
+    kernel = "dilated"
+
+
+class TestSparse(_Layer):
+    kernel = "sparse"
+
+
+class TestFourier(_Layer):
+    kernel = "fourier"
+
+
+class TestDense(_Layer):
+    kernel = "dense"
+
+
+class TestImplicit(_Layer):
+    kernel = "implicit"
+
+
+class TestModal(_Layer):
+    kernel = "modal"
+
+
+class TestMixture(_Layer):
+    kernel = "fourier+sparse"
+
+
+class TestOneTapKernels(_Layer):
+    kernel, kernel_size = "fourier", 1
+
+
+class TestOddKernels(_Layer):
+    kernel, kernel_size, length, reach = "fourier", 5, 40, 40
+
+
+class TestConcatenatedFourier(_Layer):
+    kernel = "fourier"
+    settings = {"combine": "concat"}  # noqa: RUF012
+
+
+class TestConcatenatedDilated(_Layer):
+    settings = {"combine": "concat", "norm": "none", "skip": False}  # noqa: RUF012
+
+
+class TestConstantNorm(_Layer):
+    settings = {"norm": "constant", "gains": "fixed"}  # noqa: RUF012
+
+
+class _Long(_Layer):
+    """Beyond the blocks of windows and the few taps of a gather."""
+
+    length, kernel_size, reach = 600, 8, 512
+
+
+class TestLongDilated(_Long):
+    pass
+
+
+class TestLongFourier(_Long):
+    kernel = "fourier"
+
+
+class TestLongDense(_Long):
+    kernel = "dense"
+
+
+class TestLongMixture(_Long):
+    kernel = "dense+fourier+sparse"
+
+
+class TestLongMixtureFlat(_Long):
+    kernel, dense = "dense+fourier+sparse", "flat"
+
+
+class TestLongConcatenated(_Long):
+    kernel = "fourier+implicit"
+    settings = {"combine": "concat"}  # noqa: RUF012
+
+
+class _Taps(StreamContract):
+    num_taps = reach = 500
+
+    def make(self, dtype):
+        layer = mrconv.LongConv(self.channels, self.num_taps, dtype=dtype).eval()
+        nn.init.normal_(layer.bias)
+        return layer
+
+
+class TestTiled(_Taps):
+    pass
+
+
+class TestPartitioned(_Taps):
+    dense = "partitioned"
+
+
+class TestFlat(_Taps):
+    dense = "flat"
+
+
+class TestShortTaps(_Taps):
+    num_taps = reach = 3
+
+
+class TestMergedDilated(StreamContract):
+    reach = 512
+
+    def make(self, dtype):
+        layer = mrconv.MRConv(self.channels, 512, kernel_size=4, kernel="dilated", dtype=dtype)
+        return trained(layer).reparameterize()
+
+
+class TestStateSpace(StreamContract):
+    reach = 30
+
+    def make(self, dtype):
+        return KernelConv(self.channels, 30, kernel="s4d", dtype=dtype).eval()
+
+
+class TestInterpolated(StreamContract):
+    reach = 450
+
+    def make(self, dtype):
+        return KernelConv(self.channels, 450, kernel="sgconv", skip=False, dtype=dtype).eval()
+
+
+class TestBlock(StreamContract):
+    reach = 32
+    tolerances = {torch.float32: 1e-5, torch.float64: 1e-12}  # noqa: RUF012
+
+    def make(self, dtype):
+        mixer = mrconv.MRConv(self.channels, 32, kernel_size=4, dtype=dtype)
+        return trained(ResidualBlock(mixer, self.channels, dtype=dtype))
+
+
+class TestTorchModules(StreamContract):
+    reach = 12
+
+    def make(self, dtype):
+        taps = nn.Conv1d(self.channels, self.channels, 5, groups=self.channels, dtype=dtype)
+        wide = {"dtype": dtype}
+        module = nn.Sequential(
+            nn.Conv1d(self.channels, 6, 1, **wide),
+            nn.BatchNorm1d(6, **wide),
+            nn.GELU(),
+            nn.Dropout(0.5),
+            mrconv.LongConv(6, 8, **wide),
+            nn.Sequential(nn.Conv1d(6, self.channels, 1, **wide), nn.Identity()),
+            ChannelNorm(self.channels, **wide),
+            mrconv.LongConv.from_conv1d(taps),
+        )
+        return trained(module)
+
+
+class TestDepthwiseConv1d(StreamContract):
+    reach = 9
+
+    def make(self, dtype):
+        sizes = (self.channels, self.channels, 5)
+        groups = self.channels
+        return nn.Conv1d(*sizes, dilation=2, padding=8, groups=groups, dtype=dtype).eval()
+
+    def expected(self, module, x):
+        return module(x)[..., : x.shape[-1]]
+
+
+class TestFeaturesLast(StreamContract):
+    time_axis = 1
+
+    def make(self, dtype):
+        linear, norm = nn.Linear(self.channels, 5, dtype=dtype), nn.LayerNorm(5, dtype=dtype)
+        return nn.Sequential(linear, nn.SiLU(), norm, nn.Linear(5, 2, dtype=dtype)).eval()
+
+    def inputs(self, rows, length, dtype):
+        return torch.randn(rows, length, self.channels, dtype=dtype)
+
+
+class TestEmbedding(StreamContract):
+    time_axis = 1
+
+    def make(self, dtype):
+        return nn.Embedding(11, 4, dtype=dtype).eval()
+
+    def inputs(self, rows, length, dtype):
+        return torch.randint(11, (rows, length))
+
+
+# ------------------------------------------------------------------------------------------ models
+
+
+class _Model(StreamContract):
+    time_axis = 1
+    features, reach, tokens = 2, 24, False
+    tolerances = {torch.float32: 1e-4, torch.float64: 1e-12}  # noqa: RUF012
+    mixer = {"kernel": "fourier", "kernel_size": 3}  # noqa: RUF012
+    settings = {}  # noqa: RUF012
+
+    def backbone(self, dtype):
+        return mrconv.SequenceBackbone(
+            7 if self.tokens else self.features,
+            24,
+            channels=6,
+            depth=2,
+            mixer=self.mixer,
+            tokens=self.tokens,
+            dtype=dtype,
+            **self.settings,
+        )
+
+    def make(self, dtype):
+        return trained(self.backbone(dtype))
+
+    def inputs(self, rows, length, dtype):
+        if self.tokens:
+            return torch.randint(7, (rows, length))
+        return torch.randn(rows, length, self.features, dtype=dtype)
+
+
+class TestBackbone(_Model):
+    pass
+
+
+class TestPreNormBackboneOfTokens(_Model):
+    tokens = True
+    settings = {"pre_norm": True, "norm": "layer"}  # noqa: RUF012
+    mixer = [{"name": "s4d", "order": 4}, {"kernel": "dilated", "kernel_size": 4}]  # noqa: RUF012
+
+
+class TestLabeller(_Model):
+    def make(self, dtype):
+        return trained(mrconv.SequenceLabeller(self.backbone(dtype), 3, dtype=dtype))
+
+
+class _Pooled(_Model):
+    pooling = "mean"
+    reach = 18
+
+    def make(self, dtype):
+        head = mrconv.SequenceClassifier
+        return trained(head(self.backbone(dtype), 3, pooling=self.pooling, dtype=dtype))
+
+    @torch.no_grad()
+    def expected(self, module, x):
+        """Row t: the head over the pooled last positions of x[:, :t+1]."""
+        features, pool = module.backbone(x), POOLINGS[self.pooling]
+        ends = range(1, x.shape[1] + 1)
+        starts = [0 if self.window is None else max(0, end - self.window) for end in ends]
+        pooled = [
+            pool(features[:, start:end], None) for start, end in zip(starts, ends, strict=True)
+        ]
+        return module.head(torch.stack(pooled, 1))
+
+
+class TestMeanClassifier(_Pooled):
+    def test_each_answer_is_the_models_on_the_samples_so_far(self):
+        module = self.make_seeded(torch.float64)
+        x = self.inputs(2, 15, torch.float64)
+        stream = mrconv.Streamer(module)
+        y, _ = stream.chunk(x, stream.init_state(2))
+        for t in range(15):
+            torch.testing.assert_close(y[:, t], module(x[:, : t + 1]))
+
+
+class TestLastClassifier(_Pooled):
+    pooling = "last"
+
+
+class TestMaxClassifier(_Pooled):
+    pooling = "max"
+
+
+class TestWindowedMean(_Pooled):
+    window = 7
+
+
+class TestWindowedMax(_Pooled):
+    pooling, window = "max", 7
+
+
+class TestWindowOfOne(_Pooled):
+    pooling, window = "max", 1
+
+
+class TestRegressor(_Pooled):
+    pooling = "max"
+
+    def make(self, dtype):
+        head = mrconv.SequenceRegressor
+        return trained(head(self.backbone(dtype), 2, pooling=self.pooling, dtype=dtype))
+
+
+class TestForecaster(_Model):
+    def make(self, dtype):
+        return trained(mrconv.Forecaster(self.backbone(dtype), 4, features=2, dtype=dtype))
+
+    @torch.no_grad()
+    def expected(self, module, x):
+        return module.head(module.backbone(x)).unflatten(-1, (4, 2))
+
+
+class TestMergedModel(_Pooled):
+    dense = "partitioned"
+
+    def make(self, dtype):
+        return mrconv.merge(super().make(dtype))
