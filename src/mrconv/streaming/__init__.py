@@ -1,0 +1,1 @@
+"""Trained models sample by sample or chunk by chunk, exactly."""
