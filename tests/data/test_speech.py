@@ -79,6 +79,27 @@ def test_the_contract_prepares_a_file_as_the_examples(made):
     assert torch.equal(splits.train.x[row, :13], prepared)
 
 
+@pytest.mark.parametrize("speed", [0.9, 1.1, 1.07, 0.5])
+def test_a_tone_at_another_speed(made, speed):
+    time = np.arange(2001) / 8000
+    tone = 10000 * np.sin(2 * np.pi * 500 * time)
+    write(made / "recordings" / "7_bo_12.wav", np.rint(tone))
+    plain, enlarged = (SpokenDigits(str(made), 5000, s).load() for s in ((1.0,), (1.0, speed)))
+    count, row = len(plain.train), 3 * 40 + 2
+    assert torch.equal(enlarged.train.x[:count], plain.train.x)
+    assert torch.equal(enlarged.train.lengths[:count], plain.train.lengths)
+    assert enlarged.train.y.tolist() == 2 * plain.train.y.tolist()
+    for part in ("validation", "test"):
+        assert torch.equal(enlarged[part].x, plain[part].x)
+    length = int(enlarged.train.lengths[count + row])
+    assert length == int(np.ceil(2001 / speed))
+    got = enlarged.train.x[count + row, :, 0].double().numpy() * 0.063 * 32768
+    assert not got[length:].any()
+    expected = 10000 * np.sin(2 * np.pi * 500 * speed * np.arange(length) / 8000)
+    middle = slice(50, length - 50)
+    assert np.abs(got[middle] - expected[middle]).max() < 30
+
+
 # what is refused
 
 
@@ -139,6 +160,16 @@ def test_length(says):
     sentence = "SpokenDigits: length must be at least 1; got length=0. Pass a larger length."
     with says(ArgumentError, sentence):
         SpokenDigits("anywhere", 0)
+
+
+@pytest.mark.parametrize("speeds", [(), (0.4,), (1.0, 2.1), (float("nan"),)])
+def test_speeds(says, speeds):
+    sentence = (
+        f"SpokenDigits: speeds must be numbers from 0.5 to 2; got {speeds}. "
+        "Use (1.0,) for the recordings as they are."
+    )
+    with says(ArgumentError, sentence):
+        SpokenDigits("anywhere", speeds=speeds)
 
 
 # the real recordings

@@ -29,7 +29,9 @@ def test_mnist_is_the_recipe_of_the_demo() -> None:
 
 def test_speech_is_the_model_that_is_streamed() -> None:
     recipe = read_recipe("speech", ["data.path=anywhere"])
-    assert recipe.data.construct() == SpokenDigits("anywhere", 4096)
+    assert recipe.data.construct() == SpokenDigits("anywhere", 4096, (0.9, 1.0, 1.1))
+    plain = read_recipe("speech", ["data.path=anywhere", "data.speeds=[1]"])
+    assert plain.data.construct().speeds == (1.0,)
     model = recipe.make_model()
     assert isinstance(model, mrconv.SequenceClassifier)
     assert model.classes == 10

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from .._checks import check_count
-from ..errors import FileError
+from ..errors import ArgumentError, FileError
 from .contract import InputContract
 from .splits import Examples, SplitName, Splits
 from .wave import read_wave
@@ -40,12 +41,17 @@ class SpokenDigits:
     that is longer than ``length`` is cut there: at 4,096 samples, 0.51 s, one in four is, most of
     them behind the word.
 
+    Training can be enlarged by speed: at each of ``speeds`` every training recording comes once,
+    resampled, so that at 1.1 it is shorter and higher by a tenth. Validation and test stay as they
+    are.
+
     Args:
         path: The set's folder, which holds ``recordings`` with files DIGIT_SPEAKER_INDEX.wav.
         length: Samples kept of each recording, at most.
+        speeds: Of the copies of the training recordings, in steps of a hundredth; 1 is as spoken.
 
     Raises:
-        ArgumentError: If length is below 1.
+        ArgumentError: If length is below 1, there is no speed, or one is not from 0.5 to 2.
 
     Source: Jakobovski et al., github.com/Jakobovski/free-spoken-digit-dataset, CC BY-SA 4.0.
 
@@ -57,15 +63,22 @@ class SpokenDigits:
 
     path: str
     length: int = 4096
+    speeds: tuple[float, ...] = (1.0,)
 
     def __post_init__(self) -> None:
         check_count("SpokenDigits", "length", self.length)
+        if not self.speeds or not all(0.5 <= speed <= 2 for speed in self.speeds):
+            raise ArgumentError(
+                f"SpokenDigits: speeds must be numbers from 0.5 to 2; got {self.speeds}. "
+                "Use (1.0,) for the recordings as they are."
+            )
 
     def load(self) -> Splits:
         """Reads the recordings, sorted by digit, speaker and index.
 
         Returns:
-            2,400, 300 and 300 examples of x (N, length, 1), y (N,) and lengths (N,), if complete.
+            2,400 (for each speed), 300 and 300 examples of x (N, length, 1), y (N,) and lengths
+            (N,), where the set is complete.
 
         Raises:
             FileError: If the folder, a whole split or the order of names is missing, or a
@@ -73,16 +86,23 @@ class SpokenDigits:
         """
         contract = InputContract("audio", self.length, sample_rate=float(RATE), std=STD)
         found = _recordings(Path(self.path))
-        parts = {name: self._examples(found[name], contract) for name in INDICES}
+        parts = {
+            name: self._examples(found[name], contract, self.speeds if name == "train" else (1.0,))
+            for name in INDICES
+        }
         return Splits(**parts, contract=contract, labels=tuple("0123456789"))
 
-    def _examples(self, files: list[Path], contract: InputContract) -> Examples:
-        x = torch.zeros(len(files), self.length, contract.channels)
-        lengths = torch.zeros(len(files), dtype=torch.int64)
-        for row, file in enumerate(files):
-            kept = contract.prepare(_samples(file)[: self.length])
+    def _examples(
+        self, files: list[Path], contract: InputContract, speeds: tuple[float, ...]
+    ) -> Examples:
+        x = torch.zeros(len(speeds) * len(files), self.length, contract.channels)
+        lengths = torch.zeros(len(x), dtype=torch.int64)
+        recordings = [_samples(file) for file in files]
+        for row, (speed, recording) in enumerate(product(speeds, recordings)):
+            kept = contract.prepare(_faster(recording, speed)[: self.length])
             x[row, : len(kept)], lengths[row] = torch.from_numpy(kept), len(kept)
-        return Examples(x, torch.tensor([int(file.name[0]) for file in files]), lengths)
+        y = torch.tensor([int(file.name[0]) for file in files])
+        return Examples(x, y.repeat(len(speeds)), lengths)
 
 
 def _recordings(folder: Path) -> dict[SplitName, list[Path]]:
@@ -116,6 +136,16 @@ def _key(file: Path) -> tuple[int, str, int]:
             f"{PER_SPEAKER}; got {file.name}. Move other files elsewhere."
         )
     return int(name[1]), name[2], int(name[3])
+
+
+def _faster(samples: NDArray[np.float32], speed: float) -> NDArray[np.float32]:
+    """The recording played at another speed, at the same rate: 1 / speed as many samples."""
+    hundredths = round(100 * speed)
+    if hundredths == 100:
+        return samples
+    from scipy.signal import resample_poly
+
+    return resample_poly(samples, 100, hundredths)
 
 
 def _samples(file: Path) -> NDArray[np.float32]:
