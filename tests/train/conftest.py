@@ -20,6 +20,7 @@ class Toy:
 
     kind: str = "classes"
     ragged: bool = False
+    padding: float | None = None
 
     def load(self) -> Splits:
         generator = torch.Generator().manual_seed(1)
@@ -29,6 +30,8 @@ class Toy:
             y = torch.arange(count) % 2
             x = x + 2 * y[:, None, None] * torch.arange(16)[:, None].mul(0.4).sin()
             lengths = torch.arange(count) % 9 + 8 if self.ragged else None
+            if self.padding is not None:
+                x[torch.arange(16) >= lengths[:, None]] = self.padding
             if self.kind == "samples":
                 y = (x[..., 0] > 0).long()
             if self.kind == "values":

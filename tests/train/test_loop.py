@@ -109,6 +109,20 @@ def test_a_resumed_training_equals_an_uninterrupted_one(
     assert len((tmp_path / "run" / "metrics.csv").read_text().splitlines()) == 4
 
 
+def test_a_training_never_reads_behind_a_rows_length(toy: Path, tmp_path: Path) -> None:
+    paddings = ("null", "0.0", "1e30", ".nan")
+    results = [
+        train(recipe(toy, "data.ragged=true", f"data.padding={one}", "epochs=2"), tmp_path / one)
+        for one in paddings
+    ]
+    for other in results[1:]:
+        assert_equal(results[0].model, other.model)
+        for name in ("test_loss", "test_accuracy", "validation_accuracy"):
+            assert other.metrics[name] == results[0].metrics[name]
+    whole = train(recipe(toy, "epochs=2"), tmp_path / "whole")
+    assert whole.metrics["test_loss"] != results[0].metrics["test_loss"]
+
+
 def test_a_training_can_be_interrupted_again_and_again(toy: Path, tmp_path: Path) -> None:
     whole = train(recipe(toy), tmp_path / "whole")
     resume = False

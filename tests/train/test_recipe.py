@@ -5,13 +5,14 @@ import pytest
 import torch
 
 import mrconv
+from mrconv.data import SpokenDigits
 from mrconv.errors import FileError, MissingExtraError, RecipeError
 from mrconv.train import read_recipe, recipe_names
 from mrconv.train.recipe_check import check_recipe
 
 
 def test_mnist_is_the_recipe_of_the_demo() -> None:
-    assert recipe_names() == ["mnist"]
+    assert recipe_names() == ["mnist", "speech"]
     recipe = read_recipe("mnist")
     assert (recipe.seed, recipe.epochs, recipe.batch_size) == (0, 6, 32)
     assert recipe.schedule == "one_cycle"
@@ -24,6 +25,20 @@ def test_mnist_is_the_recipe_of_the_demo() -> None:
     groups = {group["name"]: group for group in recipe.make_optimizer(model).param_groups}
     rates = {name: (group["lr"], group["weight_decay"]) for name, group in groups.items()}
     assert rates == {"kernels": (1e-3, 0.0), "scales": (6e-3, 0.0), "weights": (6e-3, 0.05)}
+
+
+def test_speech_is_the_model_that_is_streamed() -> None:
+    recipe = read_recipe("speech", ["data.path=anywhere"])
+    assert recipe.data.construct() == SpokenDigits("anywhere", 4096, (0.9, 1.0, 1.1))
+    plain = read_recipe("speech", ["data.path=anywhere", "data.speeds=[1]"])
+    assert plain.data.construct().speeds == (1.0,)
+    model = recipe.make_model()
+    assert isinstance(model, mrconv.SequenceClassifier)
+    assert model.classes == 10
+    backbone = model.backbone
+    assert (backbone.depth, backbone.channels, backbone.features) == (6, 64, 1)
+    assert {block.mixer.causal for block in backbone.blocks} == {True}
+    assert {block.mixer.num_taps for block in backbone.blocks} == {4096}
 
 
 def test_every_recipe_opens_with_command_and_notes() -> None:

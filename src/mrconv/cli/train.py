@@ -13,7 +13,7 @@ HELP = "train a model by a recipe: one YAML file, changed by key=value"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's arguments."""
-    parser.add_argument("recipe", help="name of a recipe of mrconv (mnist), or a YAML file")
+    parser.add_argument("recipe", help="name of a recipe of mrconv (mnist, speech), or a YAML file")
     parser.add_argument(
         "overrides",
         nargs="*",

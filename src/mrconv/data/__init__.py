@@ -2,6 +2,7 @@
 
 from .contract import InputContract, InputKind
 from .mnist import MNIST5k
+from .speech import SpokenDigits
 from .splits import DataSource, Examples, SplitName, Splits
 
 __all__ = [
@@ -12,4 +13,5 @@ __all__ = [
     "MNIST5k",
     "SplitName",
     "Splits",
+    "SpokenDigits",
 ]

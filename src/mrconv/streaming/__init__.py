@@ -7,6 +7,7 @@ from .layers import ConvolutionStepper
 from .partitioned import FlatStepper, PartitionedStepper
 from .pieces import Dense, Piece, Spikes, Window, kernel_pieces
 from .pointwise import ChainStepper, PointwiseStepper
+from .resample import Resampler, ResampleState
 from .state import State
 from .stepper import Cost, DenseName, Settings, Stepper, make_stepper
 from .streamer import Streamer
@@ -26,6 +27,8 @@ __all__ = [
     "PartitionedStepper",
     "Piece",
     "PointwiseStepper",
+    "ResampleState",
+    "Resampler",
     "Settings",
     "Spikes",
     "State",
