@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from . import data, errors, kernels, nn, report, testing
+    from . import data, distillation, errors, kernels, nn, report, testing
     from ._checks import lengths_from_mask, pad
     from .branch_statistics import BranchNorm
+    from .distillation import distill
     from .merging import merge
     from .models import (
         Forecaster,
@@ -25,7 +26,17 @@ if TYPE_CHECKING:
     from .train.optim import param_groups
     from .verification import verify
 
-_MODULES = ("data", "errors", "kernels", "models", "nn", "report", "testing", "train")
+_MODULES = (
+    "data",
+    "distillation",
+    "errors",
+    "kernels",
+    "models",
+    "nn",
+    "report",
+    "testing",
+    "train",
+)
 _NAMES = {
     "BranchNorm": "branch_statistics",
     "Forecaster": "models",
@@ -35,6 +46,7 @@ _NAMES = {
     "SequenceClassifier": "models",
     "SequenceLabeller": "models",
     "SequenceRegressor": "models",
+    "distill": "distillation",
     "lengths_from_mask": "_checks",
     "load": "models",
     "merge": "merging",
@@ -54,6 +66,8 @@ __all__ = [
     "SequenceRegressor",
     "__version__",
     "data",
+    "distill",
+    "distillation",
     "errors",
     "kernels",
     "lengths_from_mask",

@@ -1,4 +1,4 @@
-"""The best recurrence of a given order for each of many impulse responses."""
+"""The best poles of a given order for each of many impulse responses."""
 
 from typing import NamedTuple
 
@@ -6,14 +6,15 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from .hankel import hankel_vectors
 from .kung import kung_poles
 from .poles import Poles, grouped
 from .refine import EXACT, refine
 from .vector_fitting import vector_fitting_poles
 
-__all__ = ["Fitted", "fit_poles"]
+__all__ = ["PADDING", "Fitted", "fit_poles"]
 
+#: Decay that stands where a filter has fewer poles than another.
+PADDING = 31.0
 #: Orders from which vector fitting only costs time.
 VECTOR_FITTING_UP_TO = 32
 
@@ -22,30 +23,27 @@ class Fitted(NamedTuple):
     """Poles of F filters, padded to one number of them, and what they leave."""
 
     decay: Tensor
-    """Decay a sample of every pole; padding has 30.                    (F, M)"""
+    """Decay a sample of every pole; ``PADDING`` where there is none.   (F, M)"""
     angle: Tensor
-    """In rad a sample; exactly 0 or pi for a real pole.                (F, M)"""
+    """In rad a sample; exactly 0 or pi for a real pole, those first.   (F, M)"""
     error: Tensor
     """Norm of the error over the taps, after least squares.              (F,)"""
 
-    def filters(self) -> "list[tuple[Tensor, Poles]]":
-        """The filters in groups of equal structure: their numbers and their poles."""
-        real = (self.angle == 0) | (self.angle == torch.pi)
+    def by_structure(self) -> list[tuple[Tensor, Poles]]:
+        """Filters with equally many poles of each kind: their numbers (F',) and their poles."""
         used = self.decay < PADDING
+        real = used & ((self.angle == 0) | (self.angle == torch.pi))
+        shapes = torch.stack([real.sum(-1), used.sum(-1)], -1)
         found = []
-        shapes = torch.stack([(real & used).sum(-1), used.sum(-1)], -1)
-        for reals, poles in shapes.unique(dim=0).tolist():
-            index = (shapes == torch.tensor([reals, poles])).all(-1).nonzero()[:, 0]
-            found.append(
-                (index, Poles(self.decay[index, :poles], self.angle[index, :poles], reals))
-            )
+        for shape in shapes.unique(dim=0):
+            index = (shapes == shape).all(-1).nonzero()[:, 0]
+            reals, poles = shape.tolist()
+            kept = Poles(self.decay[index, :poles], self.angle[index, :poles], reals)
+            found.append((index, kept))
         return found
 
 
-PADDING = 31.0
-
-
-def fit_poles(taps: Tensor, order: int) -> Fitted:
+def fit_poles(taps: Tensor, order: int, vectors: Tensor) -> Fitted:
     """Poles whose exponentials, with the best residues, come close to each filter's taps.
 
     Kung's method and vector fitting each give a start, variable projection polishes both, the
@@ -53,41 +51,38 @@ def fit_poles(taps: Tensor, order: int) -> Fitted:
 
     Args:
         taps: Behind the explicit head, float64.                     (F, K)
-        order: N, at least 1; capped at what K taps can tell.
+        order: N, at least 1.
+        vectors: Leading singular vectors of the Hankel matrices, N or more of n = (K + 1) // 2;
+            n of them say nothing of poles, and the last order tried is then n - 1. (F, n, >= N)
 
     Returns:
         Poles and errors.
 
-    Cost: O(K N^2) a step of the polish and filter, at most some hundred steps.
+    Cost: O(K N^2) a step of the polish and filter, at most a hundred steps a start.
     """
-    filters, size = taps.shape
-    order = min(order, (size + 1) // 2 - 1 if size > 2 else 1)
-    best = Fitted(
-        taps.new_full((filters, order), PADDING), taps.new_zeros(filters, order), taps.norm(dim=-1)
-    )
-    if size < 3:
-        return _improved(best, taps, torch.full_like(taps[:, :1], 0.5).to(torch.complex128), 100)
-    _, vectors = hankel_vectors(taps, order)
+    order = min(order, max(1, vectors.shape[1] - 1))
+    padding = taps.new_full((len(taps), order), PADDING)
+    best = Fitted(padding, torch.zeros_like(padding), taps.norm(dim=-1))
+    if vectors.shape[1] < 2:  # one or two taps
+        return _improved(best, taps, torch.full_like(best.decay, 0.5).to(torch.complex128))
     best = _improved(best, taps, kung_poles(vectors, order))
-    if order <= VECTOR_FITTING_UP_TO:
-        worth = best.error > 1e3 * EXACT * taps.norm(dim=-1)
-        if worth.any():
-            index = worth.nonzero()[:, 0]
-            part = Fitted(*(tensor[index] for tensor in best))
-            part = _improved(part, taps[index], vector_fitting_poles(taps[index], order))
-            best = Fitted(*(a.index_copy(0, index, b) for a, b in zip(best, part, strict=True)))
+    index = (best.error > 1e3 * EXACT * taps.norm(dim=-1)).nonzero()[:, 0]
+    if order <= VECTOR_FITTING_UP_TO and len(index):
+        part = Fitted(*(tensor[index] for tensor in best))
+        part = _improved(part, taps[index], vector_fitting_poles(taps[index], order))
+        best = Fitted(*(a.index_copy(0, index, b) for a, b in zip(best, part, strict=True)))
     return best
 
 
-def _improved(best: Fitted, taps: Tensor, start: Tensor, steps: int = 100) -> Fitted:
-    """The better of ``best`` and what the polish makes of ``start`` (F, N)."""
+def _improved(best: Fitted, taps: Tensor, start: Tensor) -> Fitted:
+    """The better of ``best`` and what the polish makes of the poles ``start`` (F, N)."""
     decay, angle, error = (tensor.clone() for tensor in best)
     for index, poles in grouped(start, taps.shape[-1]):
-        poles, reached = refine(taps[index], poles, steps)
-        better = (reached < error[index]).nonzero()[:, 0]
+        reached = refine(taps[index], poles)
+        better = (reached.error < error[index]).nonzero()[:, 0]
         missing = (0, decay.shape[-1] - poles.decay.shape[-1])
         chosen = index[better]
-        decay[chosen] = functional.pad(poles.decay[better], missing, value=PADDING)
-        angle[chosen] = functional.pad(poles.angle[better], missing)
-        error[chosen] = reached[better]
+        decay[chosen] = functional.pad(reached.poles.decay[better], missing, value=PADDING)
+        angle[chosen] = functional.pad(reached.poles.angle[better], missing)
+        error[chosen] = reached.error[better]
     return Fitted(decay, angle, error)

@@ -62,7 +62,7 @@ def singular_values(taps: Tensor) -> Tensor:
     return torch.linalg.eigvalsh(_square(taps)).abs().sort(-1, descending=True).values
 
 
-def order_from_spectrum(values: Tensor, tolerance: float) -> Tensor:
+def order_from_spectrum(values: Tensor, tolerance: Tensor | float) -> Tensor:
     """The smallest order N with sigma[N] <= tolerance sigma[0], of each filter: a first guess.
 
     Kung's error in norm over sigma[N] / sigma[0] has the median 1.04 and 80 % of its values between
@@ -70,7 +70,7 @@ def order_from_spectrum(values: Tensor, tolerance: float) -> Tensor:
 
     Args:
         values: Singular values, descending.                         (F, n)
-        tolerance: Relative.
+        tolerance: Relative to the taps that the values are of; one, or one a filter (F, 1).
 
     Returns:
         Orders, int64; n where none is small enough.                    (F,)

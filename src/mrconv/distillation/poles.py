@@ -8,15 +8,18 @@ from torch import Tensor
 
 __all__ = ["Poles", "grouped", "least_decay"]
 
-#: A pole's time constant is at most this many times the number of taps that it was fitted to.
-LONGEST_MEMORY = 1e4
+#: A pole's time constant is at most this many times the number of taps that it was fitted to: longer
+#: ones gain nothing on the taps and sum up all that comes behind them.
+LONGEST_MEMORY = 4.0
+#: Smallest decay that a recurrence can express; see ``nn.ModalRecurrence``.
+LEAST_DECAY_ALLOWED = 1e-7
 #: Largest decay: exp(-30) is below any rounding.
 MOST_DECAY = 30.0
 
 
 def least_decay(num_taps: int) -> float:
     """Smallest decay a sample that taps of this number can tell."""
-    return max(1e-7, 1 / (LONGEST_MEMORY * num_taps))
+    return max(LEAST_DECAY_ALLOWED, 1 / (LONGEST_MEMORY * num_taps))
 
 
 class Poles(NamedTuple):

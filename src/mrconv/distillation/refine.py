@@ -1,11 +1,13 @@
 """Variable projection: poles moved to the nearest best fit, residues following by least squares."""
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
 from .poles import Poles
 
-__all__ = ["refine"]
+__all__ = ["EXACT", "Refined", "refine"]
 
 #: Steps at most; a filter that gained less than ``LEAST_GAIN`` in ``PATIENCE`` steps stands still.
 STEPS, LEAST_GAIN, PATIENCE = 100, 1e-3, 8
@@ -13,7 +15,14 @@ STEPS, LEAST_GAIN, PATIENCE = 100, 1e-3, 8
 EXACT = 1e-13
 
 
-def refine(taps: Tensor, poles: Poles, steps: int = STEPS) -> tuple[Poles, Tensor]:
+class Refined(NamedTuple):
+    """Poles of the smallest error that was met, and its norm (F,)."""
+
+    poles: Poles
+    error: Tensor
+
+
+def refine(taps: Tensor, poles: Poles, steps: int = STEPS) -> Refined:
     """Poles that lower | taps - basis w |, w the best weights, by damped Gauss-Newton steps.
 
     With basis = Q R the error is r = (I - Q Q') taps; to first order it changes by
@@ -27,7 +36,7 @@ def refine(taps: Tensor, poles: Poles, steps: int = STEPS) -> tuple[Poles, Tenso
         steps: At most this many.
 
     Returns:
-        The poles of the smallest error met and that error's norm.      (F,)
+        The poles of the smallest error met, and its norm.
 
     Cost: O(K N^2) a step and filter.
     Source: Golub and Pereyra 1973, Kaufman 1975; damping as Levenberg and Marquardt.
@@ -50,7 +59,7 @@ def refine(taps: Tensor, poles: Poles, steps: int = STEPS) -> tuple[Poles, Tenso
             moving = error < (1 - LEAST_GAIN) * history[-1 - PATIENCE]
             if not (moving & (error > floor)).any():
                 break
-    return poles, error
+    return Refined(poles, error)
 
 
 def _linearised(taps: Tensor, poles: Poles) -> tuple[Tensor, Tensor, Tensor]:

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from .poles import Poles
 
-__all__ = ["fit_residues"]
+__all__ = ["error_norms", "fit_residues"]
 
 
 def fit_residues(taps: Tensor, poles: Poles, precision: float = 1e-13) -> Tensor:
@@ -39,3 +39,9 @@ def fit_residues(taps: Tensor, poles: Poles, precision: float = 1e-13) -> Tensor
     inverse = torch.where(values > precision * values[:, :1], 1 / values, 0)
     projected = left.mT @ (q.mT @ taps[..., None])
     return (right.mT @ (inverse[..., None] * projected))[..., 0] / scale
+
+
+def error_norms(taps: Tensor, poles: Poles) -> Tensor:
+    """| taps - basis w | with the best weights.                                    (F,)."""
+    basis = poles.basis(taps.shape[-1])
+    return (taps - (basis @ fit_residues(taps, poles)[..., None])[..., 0]).norm(dim=-1)

@@ -33,7 +33,7 @@ class ModalState(NamedTuple):
 class Group(NamedTuple):
     """Modes that act on the same lags, float64."""
 
-    index: Tensor
+    members: Tensor
     """Their numbers.                                          (M',)"""
     decay: Tensor
     """(D, M')"""
@@ -58,25 +58,30 @@ class Group(NamedTuple):
             [magnitude * (angle * exponents).cos(), magnitude * (angle * exponents).sin()], -1
         )
 
-    def leaving(self) -> Tensor | None:
+    def leaving(self) -> Tensor:
         """pole^(end - start), by which a sample that leaves is weighted.    (D, M', 2)."""
         if self.end is None:
-            return None
+            return torch.zeros_like(self.residue)
         return self.powers(torch.tensor(self.end - self.start, device=self.decay.device))
 
     def frequency_response(self, omega: Tensor) -> Tensor:
         """Of the group's modes together, (D, n) complex, at omega (n,) in rad a sample."""
         turn, residue = torch.exp(-1j * omega), torch.view_as_complex(self.residue.contiguous())
+        poles = torch.exp(torch.complex(-self.decay, self.angle))
         response = torch.zeros(len(self.decay), len(omega), dtype=turn.dtype, device=omega.device)
-        for sign in (1, -1):  # Re r p^t = (r p^t + its conjugate) / 2
-            weight = residue if sign == 1 else residue.conj()
-            pole = torch.exp(torch.complex(-self.decay, sign * self.angle))
-            geometric = 1 / (1 - pole[..., None] * turn)
-            if self.end is not None:
-                span = self.end - self.start
-                geometric = geometric * (1 - (pole[..., None] * turn) ** span)
-            response = response + (weight[..., None] * geometric).sum(1) / 2
+        # Re r p^t = (r p^t + its conjugate) / 2; mode by mode, to hold (D, n) only
+        for r, p in zip((residue / 2).unbind(-1), poles.unbind(-1), strict=True):
+            response += self._geometric(r, p, turn) + self._geometric(r.conj(), p.conj(), turn)
         return response * torch.exp(-1j * omega * self.start)
+
+    def _geometric(self, residue: Tensor, pole: Tensor, turn: Tensor) -> Tensor:
+        """sum_t residue (pole turn)^t over the window.                      (D, n)."""
+        ratio = pole[:, None] * turn
+        total = residue[:, None] / (1 - ratio)
+        if self.end is None:
+            return total
+        ends: Tensor = total * (1 - ratio ** (self.end - self.start))
+        return ends
 
 
 def grouped(
@@ -121,11 +126,11 @@ def take_one(
     y = (at(lags) * layer.head.double()).sum(-1)
     modes = state.modes.clone()
     for group in groups:
-        moved = complex_product(state.modes[:, :, group.index], group.powers(lags.new_ones(())))
+        moved = complex_product(state.modes[:, :, group.members], group.powers(lags.new_ones(())))
         moved[..., 0] += at(lags.new_full((1,), group.start))
         if group.end is not None:
             moved = moved - group.leaving() * at(lags.new_full((1,), group.end))[..., None]
-        modes[:, :, group.index] = moved
+        modes[:, :, group.members] = moved
         y = y + _read_out(moved, group.residue)
     if layer.bias is not None:
         y = y + layer.bias.double()
@@ -177,7 +182,7 @@ def _block(
     y = y[..., layer.fir_head - 1 :]
     modes = state.modes.clone()
     for group in groups:
-        before = state.modes[:, :, group.index]
+        before = state.modes[:, :, group.members]
         entering = run[..., slots - group.start : slots - group.start + n]
         y = y + _from_state(group, before, n) + _from_inputs(group, group.residue, entering)
         after = complex_product(before, _own_powers(group, valid))
@@ -187,7 +192,7 @@ def _block(
             factor = group.leaving()
             y = y - _from_inputs(group, complex_product(group.residue, factor), gone)
             after = after - complex_product(_gathered(group, gone, valid), factor)
-        modes[:, :, group.index] = after
+        modes[:, :, group.members] = after
     return y, ModalState(_ring(run, state, valid), modes, state.position + valid)
 
 
