@@ -8,8 +8,8 @@ from torch import Tensor
 
 __all__ = ["Poles", "grouped", "least_decay"]
 
-#: A pole's time constant is at most this many times the number of taps that it was fitted to: longer
-#: ones gain nothing on the taps and sum up all that comes behind them.
+#: A pole's time constant is at most this many times the number of taps that it was fitted to:
+#: longer ones gain nothing on the taps and sum up all that comes behind them.
 LONGEST_MEMORY = 4.0
 #: Smallest decay that a recurrence can express; see ``nn.ModalRecurrence``.
 LEAST_DECAY_ALLOWED = 1e-7

@@ -20,6 +20,7 @@ from .combine import COMBINATIONS, CombinationName
 from .long_conv import LongConv
 from .mr_arguments import Gains, NormKind, check_arguments, norm_settings, num_resolutions
 from .norm import keep_statistics, update_running
+from .recurrence import ModalRecurrence
 from .reparameterize import Form, reparameterize, with_skip
 
 __all__ = ["MRConv"]
@@ -320,6 +321,11 @@ class MRConv(nn.Module):
         scale = gain * torch.rsqrt(self.running_var.to(gain.dtype) + eps)
         return scale, shift - scale * self.running_mean.to(gain.dtype)
 
+    def kernel_weights(self) -> tuple[Tensor, Tensor]:
+        """Factor of every kernel in eval mode (R, D), and the bias that is left (D,)."""
+        scale, offset = self._scale_and_offset()
+        return self._combination.weights(scale, widened(self.gain)), offset.sum(0)
+
     def weighted_taps(self, rate: int = 1) -> list[Tensor]:
         """What each resolution adds to the merged taps, scale_i pad(k_i).
 
@@ -329,8 +335,7 @@ class MRConv(nn.Module):
         Returns:
             R tensors (D, K // rate), or two-sided (D, 2 K // rate).
         """
-        scale, _ = self._scale_and_offset()
-        weights = self._combination.weights(scale, widened(self.gain))
+        weights, _ = self.kernel_weights()
         laid = self._combination.laid([piece.taps for piece in self._pieces(rate)], self.causal)
         return [weight[:, None] * taps for weight, taps in zip(weights, laid, strict=True)]
 
@@ -346,22 +351,21 @@ class MRConv(nn.Module):
         Returns:
             Taps (D, K // rate), or two-sided (D, 2 K // rate), and bias (D,), in at least float32.
         """
-        _, offset = self._scale_and_offset()
         taps = torch.stack(self.weighted_taps(rate)).sum(0)
-        return with_skip(taps, self.skip, self.causal), offset.sum(0)
+        return with_skip(taps, self.skip, self.causal), self.kernel_weights()[1]
 
-    def reparameterize(self, rate: int = 1, form: Form = "merged") -> LongConv:
-        """The same layer as one convolution with explicit taps; see ``nn.reparameterize``.
+    def reparameterize(self, rate: int = 1, form: Form = "merged") -> LongConv | ModalRecurrence:
+        """The same layer as one convolution, or one recurrence; see ``nn.reparameterize``.
 
         Args:
             rate: Samples of the training rate per sample of the new layer's input.
-            form: "merged".
+            form: "merged", or "recurrence" where the kernels are modal.
 
         Returns:
             A new layer in eval mode; this one stays as it is.
 
         Raises:
-            MergeError: In training mode, for another form, or if the comparison fails.
+            MergeError: In training mode, for a form it cannot have, or if the comparison fails.
             ArgumentError: If the kernels cannot be thinned by ``rate``.
 
         Example:
@@ -371,7 +375,7 @@ class MRConv(nn.Module):
         """
         return reparameterize(self, rate, form)
 
-    def fuse(self) -> LongConv:
+    def fuse(self) -> LongConv | ModalRecurrence:
         """``reparameterize`` under the name that timm's walker looks for."""
         return self.reparameterize()
 
