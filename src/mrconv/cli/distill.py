@@ -1,6 +1,12 @@
 """``mrconv distill``: a trained model as small recurrences, with the error told."""
 
 import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ..models import SequenceModel
 
 HELP = "distill a trained model: every layer becomes a few taps and a small recurrence"
 
@@ -53,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _random_input(model):  # type: ignore[no-untyped-def]
+def _random_input(model: "SequenceModel") -> "Tensor | dict[str, Tensor | None]":
     """Two random sequences of the model's length, seeded, or two pairs."""
     import torch
 
