@@ -13,6 +13,8 @@ __all__ = ["Poles", "grouped", "least_decay"]
 LONGEST_MEMORY = 4.0
 #: Smallest decay that a recurrence can express; see ``nn.ModalRecurrence``.
 LEAST_DECAY_ALLOWED = 1e-7
+#: A pair keeps this angle from 0 and pi, which stand for real poles.
+LEAST_ANGLE = 1e-7
 #: Largest decay: exp(-30) is below any rounding.
 MOST_DECAY = 30.0
 
@@ -89,7 +91,8 @@ class Poles(NamedTuple):
         decay = self.decay * change[:, :poles].clamp(-3, 3).exp()
         angle = self.angle.clone()
         angle[:, self.reals :] += change[:, poles:]
-        angle[:, self.reals :] = torch.acos(angle[:, self.reals :].cos())  # back to 0..pi
+        folded = torch.acos(angle[:, self.reals :].cos())  # back to 0..pi
+        angle[:, self.reals :] = folded.clamp(LEAST_ANGLE, torch.pi - LEAST_ANGLE)
         return Poles(decay.clamp(least_decay(num_taps), MOST_DECAY), angle, self.reals)
 
     def where(self, chosen: Tensor, other: "Poles") -> "Poles":
@@ -110,8 +113,9 @@ def grouped(poles: Tensor, num_taps: int) -> Iterator[tuple[Tensor, Poles]]:
     """
     decay = poles.abs().clamp_min(1e-300).log().abs()
     decay = decay.clamp(least_decay(num_taps), MOST_DECAY)
-    angle = poles.angle().abs()
     real = poles.imag == 0
+    angle = poles.angle().abs()
+    angle = torch.where(real, angle, angle.clamp(LEAST_ANGLE, torch.pi - LEAST_ANGLE))
     for reals in real.sum(-1).unique().tolist():
         index = (real.sum(-1) == reals).nonzero()[:, 0]
         # real poles first, then those of the upper half plane

@@ -41,7 +41,7 @@ def filter_reports(
         D reports.
     """
     scale = torch.where(errors.norm > 0, errors.norm, 1)
-    orders = layer.order.minimum(torch.tensor(chosen.bounds.shape[-1] - 1))
+    orders = layer.order.clamp_max(chosen.bounds.shape[-1] - 1)
     bounds = chosen.bounds.gather(-1, orders[:, None])[:, 0] / scale
     first = chosen.spectrum[:, :1]
     spectrum = (chosen.spectrum / torch.where(first > 0, first, 1))[:, :SPECTRUM]
