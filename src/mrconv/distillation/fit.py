@@ -1,5 +1,6 @@
 """The best poles of a given order for each of many impulse responses."""
 
+import math
 from typing import NamedTuple
 
 import torch
@@ -7,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from .kung import kung_poles
-from .poles import Poles, grouped
+from .poles import ENDLESS_MEMORY, LONGEST_MEMORY, Poles, grouped, least_decay
 from .refine import EXACT, refine
 from .vector_fitting import vector_fitting_poles
 
@@ -17,6 +18,8 @@ __all__ = ["PADDING", "Fitted", "fit_poles"]
 PADDING = 31.0
 #: Orders from which vector fitting only costs time.
 VECTOR_FITTING_UP_TO = 32
+#: How many times smaller the error must be for poles that practically never decay.
+MUCH = 5.0
 
 
 class Fitted(NamedTuple):
@@ -60,26 +63,38 @@ def fit_poles(taps: Tensor, order: int, vectors: Tensor) -> Fitted:
 
     Cost: O(K N^2) a step of the polish and filter, at most a hundred steps a start.
     """
+    size = taps.shape[-1]
     order = min(order, max(1, vectors.shape[1] - 1))
     padding = taps.new_full((len(taps), order), PADDING)
     best = Fitted(padding, torch.zeros_like(padding), taps.norm(dim=-1))
     if vectors.shape[1] < 2:  # one or two taps
         return _improved(best, taps, torch.full_like(best.decay, 0.5).to(torch.complex128))
-    best = _improved(best, taps, kung_poles(vectors, order))
+    start = kung_poles(vectors, order)
+    best = _improved(best, taps, start)
     index = (best.error > 1e3 * EXACT * taps.norm(dim=-1)).nonzero()[:, 0]
     if order <= VECTOR_FITTING_UP_TO and len(index):
         part = Fitted(*(tensor[index] for tensor in best))
         part = _improved(part, taps[index], vector_fitting_poles(taps[index], order))
         best = Fitted(*(a.index_copy(0, index, b) for a, b in zip(best, part, strict=True)))
+    if (start.abs().amax(-1) > math.exp(-least_decay(size))).any():
+        best = _improved(best, taps, start, memory=ENDLESS_MEMORY, gain=MUCH)
     return best
 
 
-def _improved(best: Fitted, taps: Tensor, start: Tensor) -> Fitted:
-    """The better of ``best`` and what the polish makes of the poles ``start`` (F, N)."""
+def _improved(
+    best: Fitted,
+    taps: Tensor,
+    start: Tensor,
+    *,
+    memory: float = LONGEST_MEMORY,
+    gain: float = 1.0,
+) -> Fitted:
+    """What the polish makes of the poles ``start`` (F, N) where it is ``gain`` times better."""
+    least = least_decay(taps.shape[-1], memory)
     decay, angle, error = (tensor.clone() for tensor in best)
-    for index, poles in grouped(start, taps.shape[-1]):
+    for index, poles in grouped(start, least):
         reached = refine(taps[index], poles)
-        better = (reached.error < error[index]).nonzero()[:, 0]
+        better = (gain * reached.error < error[index]).nonzero()[:, 0]
         missing = (0, decay.shape[-1] - poles.decay.shape[-1])
         chosen = index[better]
         decay[chosen] = functional.pad(reached.poles.decay[better], missing, value=PADDING)

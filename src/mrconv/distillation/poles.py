@@ -11,6 +11,8 @@ __all__ = ["Poles", "grouped", "least_decay"]
 #: A pole's time constant is at most this many times the number of taps that it was fitted to:
 #: longer ones gain nothing on the taps and sum up all that comes behind them.
 LONGEST_MEMORY = 4.0
+#: The same where a filter does not decay at all and can be had in no other way.
+ENDLESS_MEMORY = 1e4
 #: Smallest decay that a recurrence can express; see ``nn.ModalRecurrence``.
 LEAST_DECAY_ALLOWED = 1e-7
 #: A pair keeps this angle from 0 and pi, which stand for real poles.
@@ -19,9 +21,9 @@ LEAST_ANGLE = 1e-7
 MOST_DECAY = 30.0
 
 
-def least_decay(num_taps: int) -> float:
-    """Smallest decay a sample that taps of this number can tell."""
-    return max(LEAST_DECAY_ALLOWED, 1 / (LONGEST_MEMORY * num_taps))
+def least_decay(num_taps: int, memory: float = LONGEST_MEMORY) -> float:
+    """Smallest decay a sample for a memory of this many times the number of taps."""
+    return max(LEAST_DECAY_ALLOWED, 1 / (memory * num_taps))
 
 
 class Poles(NamedTuple):
@@ -35,6 +37,8 @@ class Poles(NamedTuple):
     angle: Tensor
     """(F, M), in rad a sample, 0 to pi."""
     reals: int
+    least: float = LEAST_DECAY_ALLOWED
+    """Decays are kept at or above this."""
 
     @property
     def order(self) -> int:
@@ -77,12 +81,11 @@ class Poles(NamedTuple):
         turned = b * pairs - a[..., self.reals :] * sines
         return torch.cat([-self.decay[:, None] * t * response, t * turned], -1)
 
-    def moved(self, change: Tensor, num_taps: int) -> "Poles":
+    def moved(self, change: Tensor) -> "Poles":
         """The poles after a change of log(decay) and of the pairs' angles, kept in their ranges.
 
         Args:
             change: In the order of ``derivatives``.                   (F, N)
-            num_taps: K of the fit.
 
         Returns:
             New poles.
@@ -93,26 +96,28 @@ class Poles(NamedTuple):
         angle[:, self.reals :] += change[:, poles:]
         folded = torch.acos(angle[:, self.reals :].cos())  # back to 0..pi
         angle[:, self.reals :] = folded.clamp(LEAST_ANGLE, torch.pi - LEAST_ANGLE)
-        return Poles(decay.clamp(least_decay(num_taps), MOST_DECAY), angle, self.reals)
+        return self._replace(decay=decay.clamp(self.least, MOST_DECAY), angle=angle)
 
     def where(self, chosen: Tensor, other: "Poles") -> "Poles":
         """These poles in the filters that are ``chosen`` (F,), the others' elsewhere."""
-        decay = torch.where(chosen[:, None], self.decay, other.decay)
-        return Poles(decay, torch.where(chosen[:, None], self.angle, other.angle), self.reals)
+        return self._replace(
+            decay=torch.where(chosen[:, None], self.decay, other.decay),
+            angle=torch.where(chosen[:, None], self.angle, other.angle),
+        )
 
 
-def grouped(poles: Tensor, num_taps: int) -> Iterator[tuple[Tensor, Poles]]:
+def grouped(poles: Tensor, least: float) -> Iterator[tuple[Tensor, Poles]]:
     """Filters in groups of equally many real poles, unstable ones reflected into the circle.
 
     Args:
         poles: Closed under conjugation, complex.                      (F, N)
-        num_taps: K of the fit, which limits how slow a pole can be.
+        least: Smallest decay a sample that a pole may have.
 
     Yields:
         The filters' numbers (F',) and their poles.
     """
     decay = poles.abs().clamp_min(1e-300).log().abs()
-    decay = decay.clamp(least_decay(num_taps), MOST_DECAY)
+    decay = decay.clamp(least, MOST_DECAY)
     real = poles.imag == 0
     angle = poles.angle().abs()
     angle = torch.where(real, angle, angle.clamp(LEAST_ANGLE, torch.pi - LEAST_ANGLE))
@@ -121,4 +126,5 @@ def grouped(poles: Tensor, num_taps: int) -> Iterator[tuple[Tensor, Poles]]:
         # real poles first, then those of the upper half plane
         rank = torch.where(real[index], 0, torch.where(poles.imag[index] > 0, 1, 2))
         kept = rank.argsort(dim=-1, stable=True)[:, : (poles.shape[-1] + reals) // 2]
-        yield index, Poles(decay[index].gather(-1, kept), angle[index].gather(-1, kept), reals)
+        kept_decay, kept_angle = (one[index].gather(-1, kept) for one in (decay, angle))
+        yield index, Poles(kept_decay, kept_angle, reals, least)

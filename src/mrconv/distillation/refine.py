@@ -43,22 +43,23 @@ def refine(taps: Tensor, poles: Poles, steps: int = STEPS) -> Refined:
     """
     damping = torch.full_like(taps[:, 0], 1e-2)
     error, jacobian, rest = _linearised(taps, poles)
-    history = [error]
+    history, moving = [error], torch.ones_like(error, dtype=torch.bool)
     for _ in range(steps):
-        trial = poles.moved(_step(jacobian, rest, damping), taps.shape[-1])
+        trial = poles.moved(_step(jacobian, rest, damping))
         new_error, new_jacobian, new_rest = _linearised(taps, trial)
-        better = new_error < error
+        better = moving & (new_error < error)
         poles = trial.where(better, poles)
         error = torch.where(better, new_error, error)
         jacobian = torch.where(better[:, None, None], new_jacobian, jacobian)
         rest = torch.where(better[:, None], new_rest, rest)
         damping = torch.where(better, damping / 4, damping * 5).clamp(1e-9, 1e6)
         history.append(error)
-        floor = EXACT * taps.norm(dim=-1)
+        # a filter that stands still stays there, so that its poles do not depend on the others
+        moving = moving & (error > EXACT * taps.norm(dim=-1))
         if len(history) > PATIENCE:
-            moving = error < (1 - LEAST_GAIN) * history[-1 - PATIENCE]
-            if not (moving & (error > floor)).any():
-                break
+            moving = moving & (error < (1 - LEAST_GAIN) * history[-1 - PATIENCE])
+        if not moving.any():
+            break
     return Refined(poles, error)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor
 
-from .._checks import mask_invalid
+from .._checks import mask_invalid, widened
 from ..convolution import long_convolution
 from ..kernels.exponentials import complex_product, modal_taps
 
@@ -23,7 +23,7 @@ class ModalState(NamedTuple):
     """What a recurrence remembers, one row of every tensor for each sequence; fresh: all zero."""
 
     ring: Tensor
-    """The last inputs, sample t in slot t mod W.          (B, D, W)"""
+    """The last inputs in their own precision, sample t in slot t mod W.   (B, D, W)"""
     modes: Tensor
     """x_m as two reals, float64.                       (B, D, M, 2)"""
     position: Tensor
@@ -99,7 +99,7 @@ def grouped(
 def zero_state(layer: "ModalRecurrence", batch_size: int) -> ModalState:
     """The memory of rows that have seen nothing; see ``ModalRecurrence.init_state``."""
     device, shape = layer.head.device, (batch_size, layer.channels)
-    ring = torch.zeros(*shape, _slots(layer), dtype=torch.float64, device=device)
+    ring = torch.zeros(*shape, _slots(layer), dtype=widened(layer.head).dtype, device=device)
     modes = torch.zeros(*shape, layer.modes, 2, dtype=torch.float64, device=device)
     return ModalState(ring, modes, torch.zeros(batch_size, dtype=torch.int64, device=device))
 
@@ -116,11 +116,11 @@ def take_one(
     slots, position = state.ring.shape[-1], state.position
     here = (position % slots)[:, None, None].expand(-1, layer.channels, 1)
     # in place: a copy of a long ring would cost more than the sample
-    ring = state.ring.scatter_(2, here, x[..., None].double())
+    ring = state.ring.scatter_(2, here, x[..., None].to(state.ring.dtype))
 
     def at(lags: Tensor) -> Tensor:
         index = (position[:, None] - lags) % slots
-        return ring.gather(2, index[:, None].expand(-1, layer.channels, -1))
+        return ring.gather(2, index[:, None].expand(-1, layer.channels, -1)).double()
 
     lags = torch.arange(layer.fir_head, device=x.device)
     y = (at(lags) * layer.head.double()).sum(-1)
@@ -176,7 +176,7 @@ def _block(
     # the last W samples in their order, then the new ones: sample j of u at column W + j
     order = (state.position[:, None] + torch.arange(slots, device=u.device)) % slots
     past = state.ring.gather(2, order[:, None].expand_as(state.ring))
-    run = torch.cat([past, u], -1)
+    run = torch.cat([past.double(), u], -1)
     head = layer.head.double()
     y = long_convolution(run[..., slots - layer.fir_head + 1 :], head, causal=True)
     y = y[..., layer.fir_head - 1 :]
@@ -238,4 +238,4 @@ def _ring(run: Tensor, state: ModalState, valid: Tensor) -> Tensor:
     # the latest time t < after with t mod W = slot
     time = after[:, None] - 1 - (after[:, None] - 1 - slot) % slots
     column = slots + time - state.position[:, None]
-    return run.gather(2, column[:, None].expand(-1, run.shape[1], -1))
+    return run.gather(2, column[:, None].expand(-1, run.shape[1], -1)).to(state.ring.dtype)
