@@ -182,8 +182,9 @@ def test_errors(says):
             merge(model)
     with says(
         MergeError,
-        "reparameterize: form must be 'merged'; got 'recurrence'. "
-        "Recurrences come with modal branches, which this version does not have.",
+        "reparameterize: form='recurrence' needs kernels that are sums of damped exponentials; "
+        "got FourierKernel in MRConv. Train with kernel='modal', or use "
+        "mrconv.distill(model, tolerance=1e-3).",
     ):
         merge(model.eval(), form="recurrence")
     with says(

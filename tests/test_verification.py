@@ -306,6 +306,46 @@ def test_training_is_refused(says, position, part):
         mrconv.verify(*forms)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, F64, torch.bfloat16])
+def test_recurrences_of_modal_branches(dtype):
+    mixer = [{"kernel": "modal", "kernel_size": 8}, {"name": "s4d", "order": 6}]
+    model = model_of(dtype=dtype, mixer=mixer)
+    proof = mrconv.verify(model, mrconv.merge(model), mrconv.merge(model, form="recurrence"))
+    assert proof.holds
+    assert [row.place for row in proof.rows] == PLACES * 3
+    assert {form for row in proof.rows for form in row.forms} == {
+        "branches",
+        "merged",
+        "recurrence",
+    }
+
+
+def test_a_distilled_model_differs_and_is_told():
+    model = model_of()
+    small, report = mrconv.distill(model, order=2, fir_head=4)
+    proof = mrconv.verify(model, small)
+    assert not proof.holds
+    assert proof.rows[0].forms == ("branches", "recurrence")
+    assert proof.rows[0].largest > report.layers[0].error / 100
+
+
+@pytest.mark.parametrize("windows", [None, [(0, 9), (2, 40)]])
+def test_a_recurrence_alone_by_two_routes(windows):
+    layer = mrconv.nn.ModalRecurrence(3, 2, windows=windows, dtype=F64).eval()
+    proof = mrconv.verify(layer, copy.deepcopy(layer))
+    assert proof.holds
+    assert proof.rows[0].largest > 0  # the second is stepped on by its state, not by an FFT
+
+
+def test_one_recurrence_alone(says):
+    sentence = (
+        "verify: there must be two forms; got one recurrence model. "
+        "Pass the model it was merged from as well."
+    )
+    with says(ArgumentError, sentence):
+        mrconv.verify(mrconv.nn.ModalRecurrence(2, 3).eval())
+
+
 def test_one_merged_model_alone(says):
     sentence = (
         "verify: there must be two forms; got one merged model. "

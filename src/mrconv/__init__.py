@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from . import data, errors, kernels, nn, report, streaming, testing
+    from . import data, distillation, errors, kernels, nn, report, streaming, testing
     from ._checks import lengths_from_mask, pad
     from .branch_statistics import BranchNorm
+    from .distillation import distill
     from .merging import merge
     from .models import (
         Forecaster,
@@ -26,7 +27,18 @@ if TYPE_CHECKING:
     from .train.optim import param_groups
     from .verification import verify
 
-_MODULES = ("data", "errors", "kernels", "models", "nn", "report", "streaming", "testing", "train")
+_MODULES = (
+    "data",
+    "distillation",
+    "errors",
+    "kernels",
+    "models",
+    "nn",
+    "report",
+    "streaming",
+    "testing",
+    "train",
+)
 _NAMES = {
     "BranchNorm": "branch_statistics",
     "Forecaster": "models",
@@ -37,6 +49,7 @@ _NAMES = {
     "SequenceLabeller": "models",
     "SequenceRegressor": "models",
     "Streamer": "streaming",
+    "distill": "distillation",
     "lengths_from_mask": "_checks",
     "load": "models",
     "merge": "merging",
@@ -57,6 +70,8 @@ __all__ = [
     "Streamer",
     "__version__",
     "data",
+    "distill",
+    "distillation",
     "errors",
     "kernels",
     "lengths_from_mask",

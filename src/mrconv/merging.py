@@ -1,4 +1,4 @@
-"""Merging of a whole model: every layer that makes its taps becomes one with explicit taps."""
+"""Merging of a whole model: every layer that makes its taps becomes one of another form."""
 
 import copy
 from typing import TypeVar
@@ -18,7 +18,10 @@ MERGEABLE = (MRConv, KernelConv)
 
 
 def merge(model: Module, *, rate: int = 1, form: Form = "merged") -> Module:
-    """A copy of a model in which each MRConv and KernelConv is replaced by an equal LongConv.
+    """A copy of a model in which each MRConv and KernelConv is replaced by an equal layer.
+
+    The form "merged" makes each one LongConv; "recurrence" makes layers of modal kernels one
+    ModalRecurrence each.
 
     Every new layer has compared itself with its branches and keeps the difference in
     ``checked``; ``mrconv.verify`` compares the models. Other modules are copied as they are, so a
@@ -27,14 +30,14 @@ def merge(model: Module, *, rate: int = 1, form: Form = "merged") -> Module:
     Args:
         model: In eval mode; a layer, a block or a whole model.
         rate: Samples of the training rate per sample of the merged model's input.
-        form: "merged".
+        form: "merged" or "recurrence".
 
     Returns:
-        A new model in eval mode; an MRConv or KernelConv gives a LongConv.
+        A new model in eval mode; an MRConv or KernelConv gives a LongConv or ModalRecurrence.
 
     Raises:
-        MergeError: In training mode, for another form, or if a comparison fails.
-        ArgumentError: If kernels cannot be thinned by ``rate``.
+        MergeError: In training mode, for a form that kernels cannot have, or if a comparison fails.
+        ArgumentError: If the form is unknown or kernels cannot be thinned by ``rate``.
 
     Cost: one making of the taps and one comparison a layer.
 

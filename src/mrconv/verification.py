@@ -11,8 +11,10 @@ from torch import Tensor, nn
 from .branch_statistics import BranchNorm
 from .errors import ArgumentError, MergeError
 from .merging import MERGEABLE, merge
+from .nn.kernel_conv import KernelConv
 from .nn.long_conv import LongConv
 from .nn.mr_conv import MRConv
+from .nn.recurrence import ModalRecurrence
 from .nn.reparameterize import TOLERANCES, narrowest, refuse_training
 from .streaming.cuts import streamed_in_cuts
 
@@ -22,6 +24,8 @@ Inputs = Tensor | tuple[Tensor, Tensor | None] | Mapping[str, Tensor | None]
 
 #: Through a whole model rounding adds up; its output may differ by this many times a layer's bound.
 DEPTH_FACTOR = 10
+#: Reach, in samples, that input is made up for where a recurrence never ends.
+ENDLESS = 1024
 
 
 @dataclass(frozen=True)
@@ -66,11 +70,12 @@ def verify(model: nn.Module, *others: nn.Module, inputs: Inputs | None = None) -
     """Every form of a model against every other, layer by layer and as a whole, and its streams.
 
     Forms are the branches, convolved one by one as the equation of MRConv has it, the merged
-    model, and the ``others``. Each long convolution of the first form hands the input it met to
-    the same layer of the other forms, so that a small mistake in one layer is not washed out by
-    the rest; then features and outputs of the whole models are compared. A form that can be
-    streamed is also run in random cuts, single samples and empty chunks among them, and compared
-    with itself as a whole; of pooled outputs the last.
+    model, and the ``others``; a recurrence carries its state from block to block. Each long
+    convolution of the first form hands the input it met to the same layer of the other forms, so
+    that a small mistake in one layer is not washed out by the rest; then features and outputs of
+    the whole models are compared. A form that can be streamed is also run in random cuts, single
+    samples and empty chunks among them, and compared with itself as a whole; of pooled outputs the
+    last.
 
     Args:
         model: In eval mode: a layer (B, D, L), or a model (B, L, F).
@@ -113,13 +118,13 @@ def _forms(model: nn.Module, others: Sequence[nn.Module]) -> list[tuple[str, nn.
     if not others:
         if not _has_branches(model):
             raise ArgumentError(
-                "verify: there must be two forms; got one merged model. "
+                f"verify: there must be two forms; got one {_form(model)} model. "
                 "Pass the model it was merged from as well."
             )
         others = [merge(model)]
     forms: list[tuple[str, nn.Module]] = []
     for one in (model, *others):
-        form = "branches" if _has_branches(one) else "merged"
+        form = _form(one)
         same = sum(name.split(" ")[0] == form for name, _ in forms)
         forms.append((f"{form} {same + 1}" if same else form, _by_branches(one)))
     return forms
@@ -127,6 +132,13 @@ def _forms(model: nn.Module, others: Sequence[nn.Module]) -> list[tuple[str, nn.
 
 def _has_branches(model: nn.Module) -> bool:
     return any(isinstance(module, MERGEABLE) for module in model.modules())
+
+
+def _form(model: nn.Module) -> str:
+    if _has_branches(model):
+        return "branches"
+    recurrent = any(isinstance(module, ModalRecurrence) for module in model.modules())
+    return "recurrence" if recurrent else "merged"
 
 
 def _by_branches(model: nn.Module) -> nn.Module:
@@ -142,8 +154,8 @@ def _made_up(model: nn.Module) -> Inputs:
     """Two random sequences that the model takes, or two pairs of them."""
     seeded = torch.Generator().manual_seed(0)
     like = narrowest(model)
-    if isinstance(model, (*MERGEABLE, LongConv)):
-        length = model.num_taps if isinstance(model, LongConv) else model.length
+    if isinstance(model, (*MERGEABLE, LongConv, ModalRecurrence)):
+        length = _reach(model)
         size = (2, model.channels, length + length // 2 + 1)
         return torch.randn(size, generator=seeded).to(like)
     backbone: Any = getattr(model, "backbone", model)
@@ -162,6 +174,12 @@ def _made_up(model: nn.Module) -> Inputs:
     return {"x": drawn(), "pair": drawn()} if getattr(model, "pair", False) else drawn()
 
 
+def _reach(layer: MRConv | KernelConv | LongConv | ModalRecurrence) -> int:
+    if isinstance(layer, (MRConv, KernelConv)):
+        return layer.length
+    return layer.num_taps or ENDLESS
+
+
 class _Run:
     """One forward pass: the module, what each long convolution met and gave, and the outputs."""
 
@@ -169,7 +187,7 @@ class _Run:
         self.layers = {
             name: layer
             for name, layer in module.named_modules()
-            if isinstance(layer, (*MERGEABLE, LongConv))
+            if isinstance(layer, (*MERGEABLE, LongConv, ModalRecurrence))
         }
         self.met: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {}
         self.outputs: dict[str, Tensor] = {}
@@ -213,7 +231,7 @@ def _compared(forms: tuple[str, str], first: _Run, second: _Run) -> list[Row]:
     rows = []
     for name, layer in second.layers.items():
         given, named = first.met[name]
-        ours, theirs = first.outputs[name], layer(*given, **named)
+        ours, theirs = first.outputs[name], _apart(layer, *given, **named)
         rows.append(_row(name or "layer", forms, ours, theirs, bound, time_axis=2))
     for name in ("features", "output"):
         if name in first.outputs:
@@ -263,6 +281,13 @@ def _last(
     ends = torch.full((len(stream),), stream.shape[1]) if lengths is None else lengths.cpu()
     rows = (ends > 0).nonzero()[:, 0]
     return pooled[rows], stream[rows, ends[rows].long() - 1]
+
+
+def _apart(layer: nn.Module, x: Tensor, lengths: Tensor | None = None, **named: Any) -> Tensor:
+    """A layer's output; a recurrence carries its state on, as a stream does, without an FFT."""
+    if isinstance(layer, ModalRecurrence):
+        return layer.chunk(x, layer.init_state(len(x)), lengths)[0]
+    return layer(x, lengths, **named)
 
 
 def _row(

@@ -161,6 +161,23 @@ def test_weights_of_another_model(folder, tmp_path, small_backbone, says):
         mrconv.load(folder)
 
 
+def test_poles_of_half_precision(small_backbone, tmp_path, says):
+    model = mrconv.SequenceRegressor(small_backbone(mixer={"kernel": "modal", "kernel_size": 4}))
+    folder = mrconv.merge(model.eval(), form="recurrence").save_pretrained(tmp_path)
+    path = folder / "model.safetensors"
+    weights = load_file(path)
+    name = next(name for name in weights if name.endswith("log_decay"))
+    weights[name] = weights[name].bfloat16()
+    save_file(weights, path)
+    with says(
+        FileError,
+        f"load: {path} must hold numbers of enough precision; got ModalRecurrence: log_decay must "
+        "have at least float32, because a memory of 100 samples is off by 14 % with poles of half "
+        "precision; got torch.bfloat16. Save the recurrence anew from its original.",
+    ):
+        mrconv.load(folder)
+
+
 def test_weights_of_another_form(folder, tmp_path, says):
     path = folder / "model.safetensors"
     merged = mrconv.merge(mrconv.load(folder)).save_pretrained(tmp_path / "merged")

@@ -97,6 +97,24 @@ def test_every_setting(small_backbone, settle, tmp_path, form, settings):
     assert_same(mrconv.load(model.save_pretrained(tmp_path)), model, lambda one: one(x))
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_recurrences(small_backbone, settle, tmp_path, dtype):
+    mixer = [{"kernel": "modal", "kernel_size": 4}, {"name": "s4d", "order": 6, "skip": False}]
+    model = settle(mrconv.SequenceRegressor(small_backbone(mixer=mixer), dtype=torch.float64))
+    model = model.to(dtype)
+    x = torch.randn(2, 40, 2).to(dtype)
+    for new in (
+        mrconv.merge(model, form="recurrence"),
+        mrconv.distill(model, order=4, fir_head=3)[0],
+    ):
+        loaded = mrconv.load(new.save_pretrained(tmp_path))
+        assert_same(loaded, new, lambda one: one(x))
+        assert loaded.backbone.blocks[0].mixer.windows == new.backbone.blocks[0].mixer.windows
+        angle = loaded.backbone.blocks[0].mixer.angle
+        assert angle.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
+        assert json.loads((tmp_path / "config.json").read_text())["form"] == "recurrence"
+
+
 def test_a_merged_model_trains_on_after_loading(make_model, run, tmp_path):
     model = mrconv.load(mrconv.merge(make_model()).save_pretrained(tmp_path)).train()
     run(model, torch.randn(3, 40, 2, dtype=torch.float64)).sum().backward()

@@ -144,3 +144,16 @@ def test_the_example_of_the_demo():
     summary = summarize(model)
     assert summary.past == 4 * 511
     assert summary.future == 0
+
+
+def test_recurrences_are_counted():
+    backbone = mrconv.SequenceBackbone(
+        1, 64, channels=4, depth=2, mixer={"kernel": "modal", "kernel_size": 8}
+    )
+    model = mrconv.SequenceClassifier(backbone, 3).eval()
+    ending, endless = mrconv.merge(model, form="recurrence"), mrconv.distill(model, order=4)[0]
+    assert [layer.num_taps for layer in summarize(ending).layers] == [64, 64]
+    assert summarize(ending).layers[0].kernel == "1 taps, 8 modes"
+    first = summarize(endless).layers[0]
+    assert (first.kind, first.num_taps) == ("ModalRecurrence", 64)
+    assert first.kernel.startswith("32 taps, ")

@@ -186,15 +186,6 @@ def test_refuses_training_mode(says, part):
         made.reparameterize()
 
 
-def test_refuses_other_forms(says):
-    with says(
-        MergeError,
-        "reparameterize: form must be 'merged'; got 'recurrence'. "
-        "Recurrences come with modal branches, which this version does not have.",
-    ):
-        layer().reparameterize(form="recurrence")
-
-
 def test_refuses_a_result_that_differs(says, monkeypatch):
     made = layer(torch.float32)
     taps, bias = made.merged_taps()

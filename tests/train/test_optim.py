@@ -110,6 +110,15 @@ def test_optimizers_take_them(optimizer, merged):
     assert {expected_group(name) for name in moved} == {"kernels", "scales", "weights"}
 
 
+def test_recurrences_learn_like_kernels():
+    layer = mrconv.nn.ModalRecurrence(2, 3)
+    groups = {group["name"]: group["params"] for group in mrconv.param_groups(layer, **RATES)}
+    assert {id(p) for p in groups["scales"]} == {id(layer.bias)}
+    assert {id(p) for p in groups["kernels"]} == {
+        id(p) for p in (layer.log_decay, layer.angle, layer.residue, layer.head)
+    }
+
+
 def test_zero_switches_off():
     groups = mrconv.param_groups(model_of({}), lr=0, kernel_lr=0, weight_decay=0)
     assert {(group["lr"], group["weight_decay"]) for group in groups} == {(0, 0)}

@@ -15,6 +15,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=1,
         help="samples of the training rate per sample of the new model's input (default 1)",
     )
+    parser.add_argument(
+        "--form",
+        choices=("merged", "recurrence"),
+        default="merged",
+        help="one convolution a layer, or one recurrence where kernels are modal (default merged)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -24,13 +30,15 @@ def run(args: argparse.Namespace) -> int:
     import mrconv
 
     model = mrconv.load(args.model)
-    merged = mrconv.merge(model, rate=args.rate)
+    merged = mrconv.merge(model, rate=args.rate, form=args.form)
     contract = merged.contract
     if contract is not None and contract.sample_rate is not None:
         merged.contract = replace(contract, sample_rate=contract.sample_rate / args.rate)
     for name, layer in merged.named_modules():
         if isinstance(layer, mrconv.LongConv):
             print(f"{name}: {layer.num_taps} taps, {layer.checked or 'was merged already'}")
+        elif isinstance(layer, mrconv.nn.ModalRecurrence):
+            print(f"{name}: {layer.modes} modes, {layer.checked or 'was a recurrence already'}")
     print(f"merged model: {merged.save_pretrained(args.out)}")
     print(f"next: mrconv verify {args.model} {args.out}")
     return 0

@@ -12,8 +12,9 @@ from torch import Tensor, nn
 
 from .._checks import nearest
 from ..data.contract import InputContract
-from ..errors import FileError, MrconvError
+from ..errors import DtypeError, FileError, MrconvError
 from ..nn.long_conv import LongConv
+from ..nn.recurrence import ModalRecurrence
 from .base import SequenceModel
 from .saving import CONFIG, FORMAT, MODELS, WEIGHTS, skeleton
 
@@ -55,7 +56,12 @@ def load(folder: str | Path) -> SequenceModel:
             "Save the model again."
         ) from None
     _check_weights(path / WEIGHTS, model, weights)
-    model.load_state_dict(weights, assign=True)
+    try:
+        model.load_state_dict(weights, assign=True)
+    except DtypeError as error:
+        raise FileError(
+            f"load: {path / WEIGHTS} must hold numbers of enough precision; got {error}"
+        ) from None
     return model.eval()
 
 
@@ -144,7 +150,8 @@ def _rebuilt(config: Mapping[str, Any]) -> SequenceModel:
     model = skeleton(config["model"], config["arguments"])
     for name, sizes in config["layers"].items():
         parent, _, child = name.rpartition(".")
-        layer = LongConv(model.backbone.channels, **sizes, device="meta")
+        kind = ModalRecurrence if "modes" in sizes else LongConv
+        layer = kind(model.backbone.channels, **sizes, device="meta")
         setattr(model.get_submodule(parent), child, layer)
     if config["input"] is not None:
         model.contract = InputContract.from_dict(config["input"])

@@ -14,6 +14,7 @@ from ..data.writing import written_aside
 from ..errors import ArgumentError, FileError
 from ..merging import MERGEABLE
 from ..nn.long_conv import LongConv
+from ..nn.recurrence import ModalRecurrence
 from .backbone import SequenceBackbone
 from .base import SequenceModel
 from .card import card
@@ -128,19 +129,29 @@ def _number(value: Any) -> float:
 
 
 def _form(model: nn.Module) -> str:
-    branches = any(isinstance(module, MERGEABLE) for module in model.modules())
-    return "branches" if branches else "merged"
+    modules = list(model.modules())
+    if any(isinstance(module, MERGEABLE) for module in modules):
+        return "branches"
+    recurrent = any(isinstance(module, ModalRecurrence) for module in modules)
+    return "recurrence" if recurrent else "merged"
 
 
 def _converted_layers(model: nn.Module, original: nn.Module) -> dict[str, dict[str, Any]]:
     """Sizes of every layer that a conversion put in the place of another."""
     before = dict(original.named_modules())
-    return {
-        name: {
-            "num_taps": module.num_taps,
-            "causal": module.causal,
-            "bias": module.bias is not None,
-        }
-        for name, module in model.named_modules()
-        if isinstance(module, LongConv) and not isinstance(before.get(name), LongConv)
-    }
+    found: dict[str, dict[str, Any]] = {}
+    for name, module in model.named_modules():
+        if isinstance(module, ModalRecurrence):
+            found[name] = {
+                "modes": module.modes,
+                "fir_head": module.fir_head,
+                "windows": module.windows,
+                "bias": module.bias is not None,
+            }
+        elif isinstance(module, LongConv) and not isinstance(before.get(name), LongConv):
+            found[name] = {
+                "num_taps": module.num_taps,
+                "causal": module.causal,
+                "bias": module.bias is not None,
+            }
+    return found

@@ -11,11 +11,12 @@ from ..nn.block import ResidualBlock
 from ..nn.kernel_conv import KernelConv
 from ..nn.long_conv import LongConv
 from ..nn.mr_conv import MRConv
+from ..nn.recurrence import ModalRecurrence
 from .base import SequenceModel
 
 __all__ = ["LayerSummary", "Summary", "summarize"]
 
-Mixer = MRConv | KernelConv | LongConv | Attention
+Mixer = MRConv | KernelConv | LongConv | ModalRecurrence | Attention
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class LayerSummary:
     resolutions: int | None
     """R; None for a layer without branches."""
     num_taps: int
-    """K, a side if two-sided; of attention, the model's length."""
+    """K, a side if two-sided; of attention and endless recurrences, the model's length."""
     causal: bool
     parameters: int
     """Of the layer alone."""
@@ -94,7 +95,7 @@ def summarize(model: SequenceModel) -> Summary:
 
 
 def _layer(name: str, layer: Mixer, length: int) -> LayerSummary:
-    num_taps = length if isinstance(layer, Attention) else layer.num_taps
+    num_taps = length if isinstance(layer, Attention) else layer.num_taps or length
     mixing = _attention if isinstance(layer, Attention) else _convolutions
     return LayerSummary(
         name=name,
@@ -113,12 +114,14 @@ def _kernel(layer: Mixer) -> str:
         return str(layer.kernel)
     if isinstance(layer, KernelConv):
         return type(layer.past).__name__
+    if isinstance(layer, ModalRecurrence):
+        return f"{layer.fir_head} taps, {layer.modes} modes"
     return "taps" if isinstance(layer, LongConv) else "softmax"
 
 
 def _ahead(layer: Mixer, length: int) -> int:
     """Samples ahead that a two-sided layer sees: lags -1..-K, or the rest of the sequence."""
-    return length - 1 if isinstance(layer, Attention) else layer.num_taps
+    return length - 1 if isinstance(layer, Attention) else layer.num_taps or length
 
 
 def _attention(channels: int, length: int, num_taps: int) -> float:

@@ -7,6 +7,7 @@ from .long_conv import LongConv
 from .mr_arguments import num_resolutions
 from .mr_conv import MRConv
 from .norm import ChannelNorm, MaskedBatchNorm
+from .recurrence import ModalRecurrence
 from .reparameterize import Check, reparameterize
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "LongConv",
     "MRConv",
     "MaskedBatchNorm",
+    "ModalRecurrence",
     "ResidualBlock",
     "num_resolutions",
     "reparameterize",

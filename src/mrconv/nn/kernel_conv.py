@@ -18,6 +18,7 @@ from ..convolution import Method, long_convolution
 from ..errors import DtypeError
 from ..kernels import LONG_KERNELS, Kernel, LongKernelName, branch
 from .long_conv import LongConv
+from .recurrence import ModalRecurrence
 from .reparameterize import Form, narrowest, reparameterize, with_skip
 
 __all__ = ["KernelConv"]
@@ -159,18 +160,18 @@ class KernelConv(nn.Module):
         """
         return with_skip(branch(self.past, self.future, rate).taps, self.skip, self.causal), None
 
-    def reparameterize(self, rate: int = 1, form: Form = "merged") -> LongConv:
-        """The same layer with explicit taps, made once; see ``nn.reparameterize``.
+    def reparameterize(self, rate: int = 1, form: Form = "merged") -> LongConv | ModalRecurrence:
+        """The same layer with explicit taps, or as a recurrence; see ``nn.reparameterize``.
 
         Args:
             rate: Samples of the training rate per sample of the new layer's input.
-            form: "merged".
+            form: "merged", or "recurrence" where the kernel is a sum of exponentials.
 
         Returns:
             A new layer in eval mode; this one stays as it is.
 
         Raises:
-            MergeError: In training mode, for another form, or if the comparison fails.
+            MergeError: In training mode, for a form it cannot have, or if the comparison fails.
             ArgumentError: If the kernel cannot be thinned by ``rate``.
 
         Example:
@@ -180,7 +181,7 @@ class KernelConv(nn.Module):
         """
         return reparameterize(self, rate, form)
 
-    def fuse(self) -> LongConv:
+    def fuse(self) -> LongConv | ModalRecurrence:
         """``reparameterize`` under the name that timm's walker looks for."""
         return self.reparameterize()
 

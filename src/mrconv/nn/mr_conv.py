@@ -20,6 +20,7 @@ from .combine import COMBINATIONS, CombinationName
 from .long_conv import LongConv
 from .mr_arguments import Gains, NormKind, check_arguments, norm_settings, num_resolutions
 from .norm import keep_statistics, update_running
+from .recurrence import ModalRecurrence
 from .reparameterize import Form, reparameterize, with_skip
 
 __all__ = ["MRConv"]
@@ -353,18 +354,18 @@ class MRConv(nn.Module):
         taps = torch.stack(self.weighted_taps(rate)).sum(0)
         return with_skip(taps, self.skip, self.causal), self.factors()[1]
 
-    def reparameterize(self, rate: int = 1, form: Form = "merged") -> LongConv:
-        """The same layer as one convolution with explicit taps; see ``nn.reparameterize``.
+    def reparameterize(self, rate: int = 1, form: Form = "merged") -> LongConv | ModalRecurrence:
+        """The same layer as one convolution, or one recurrence; see ``nn.reparameterize``.
 
         Args:
             rate: Samples of the training rate per sample of the new layer's input.
-            form: "merged".
+            form: "merged", or "recurrence" where the kernels are modal.
 
         Returns:
             A new layer in eval mode; this one stays as it is.
 
         Raises:
-            MergeError: In training mode, for another form, or if the comparison fails.
+            MergeError: In training mode, for a form it cannot have, or if the comparison fails.
             ArgumentError: If the kernels cannot be thinned by ``rate``.
 
         Example:
@@ -374,7 +375,7 @@ class MRConv(nn.Module):
         """
         return reparameterize(self, rate, form)
 
-    def fuse(self) -> LongConv:
+    def fuse(self) -> LongConv | ModalRecurrence:
         """``reparameterize`` under the name that timm's walker looks for."""
         return self.reparameterize()
 

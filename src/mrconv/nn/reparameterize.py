@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Literal
 import torch
 from torch import Tensor, nn
 
-from .._checks import widened
+from .._checks import check_choice, widened
 from ..errors import MergeError
+from ..kernels import Kernel
 from .long_conv import LongConv
+from .modal_branches import recurrence_of
+from .recurrence import ModalRecurrence
 
 if TYPE_CHECKING:
     from .kernel_conv import KernelConv
@@ -26,7 +29,7 @@ __all__ = [
     "with_skip",
 ]
 
-Form = Literal["merged"]
+Form = Literal["merged", "recurrence"]
 
 #: Largest relative difference, in norm, that a conversion may show in each precision.
 TOLERANCES = {
@@ -100,64 +103,85 @@ def with_skip(taps: Tensor, skip: Tensor | None, causal: bool) -> Tensor:
     return taps + nn.functional.pad(widened(skip)[:, None], ends)
 
 
-def reparameterize(layer: "MRConv | KernelConv", rate: int = 1, form: Form = "merged") -> LongConv:
-    """The LongConv that equals an MRConv or KernelConv in eval mode, sample by sample.
+def reparameterize(
+    layer: "MRConv | KernelConv", rate: int = 1, form: Form = "merged"
+) -> LongConv | ModalRecurrence:
+    """The layer of another form that equals an MRConv or KernelConv in eval mode, by the sample.
 
     taps = sum_i s_i pad(k_i) with skip added at lag 0,  bias = sum_i (shift_i - s_i mean_i),
-    s_i = gain_i / sqrt(var_i + eps). A KernelConv has one kernel, s = 1 and no bias.
+    s_i = gain_i / sqrt(var_i + eps). A KernelConv has one kernel, s = 1 and no bias. The form
+    "recurrence" has the poles of all kernels, which must be sums of damped exponentials, and their
+    residues times s_i; see ``nn.ModalRecurrence``.
 
     The result is compared with the branches, convolved one by one, on random input, and keeps the
-    difference in ``checked``. Its taps and bias are parameters and train on.
+    difference in ``checked``. Its parameters train on.
 
     Args:
         layer: In eval mode.
         rate: Samples of the training rate per sample of the new layer's input.
-        form: "merged".
+        form: "merged" or "recurrence".
 
     Returns:
         A new layer in eval mode; the old one stays as it is.
 
     Raises:
-        MergeError: In training mode, for another form, or if the comparison fails.
-        ArgumentError: If the kernels cannot be thinned by ``rate``.
+        MergeError: In training mode, for a form that the kernels cannot have, or if the comparison
+            fails.
+        ArgumentError: If the form is unknown or the kernels cannot be thinned by ``rate``.
 
     Source: the paper's appendix A.1, with the bias that its equation (14) leaves out.
     """
     refuse_training("reparameterize", layer)
-    if form != "merged":
-        raise MergeError(
-            f"reparameterize: form must be 'merged'; got {form!r}. "
-            "Recurrences come with modal branches, which this version does not have."
-        )
+    check_choice("reparameterize", "form", form, FORMS)
+    like = narrowest(layer)
     with torch.no_grad():
-        taps, bias = layer.merged_taps(rate)
-        columns, like = taps.shape[-1], narrowest(layer)
-        merged = (
-            LongConv(
-                layer.channels,
-                columns if layer.causal else columns // 2,
-                causal=layer.causal,
-                bias=bias is not None,
-                device="meta",
-                dtype=like.dtype,
-            )
-            .to_empty(device=like.device)
-            .eval()
-        )
-        merged.taps.copy_(taps)
-        if merged.bias is not None and bias is not None:
-            merged.bias.copy_(bias)
+        new = FORMS[form](layer, rate, like)
         if not like.is_meta:
-            merged.checked = compared(lambda x: layer.by_branches(widened(x), rate), merged)
+            new.checked = compared(lambda x: layer.by_branches(widened(x), rate), new)
+    return new
+
+
+def _merged(layer: "MRConv | KernelConv", rate: int, like: Tensor) -> LongConv:
+    taps, bias = layer.merged_taps(rate)
+    columns = taps.shape[-1]
+    merged = (
+        LongConv(
+            layer.channels,
+            columns if layer.causal else columns // 2,
+            causal=layer.causal,
+            bias=bias is not None,
+            device="meta",
+            dtype=like.dtype,
+        )
+        .to_empty(device=like.device)
+        .eval()
+    )
+    merged.taps.copy_(taps)
+    if merged.bias is not None and bias is not None:
+        merged.bias.copy_(bias)
     return merged
 
 
-def compared(old: Callable[[Tensor], Tensor], new: LongConv) -> Check:
+def _recurrence(layer: "MRConv | KernelConv", rate: int, like: Tensor) -> ModalRecurrence:
+    new = recurrence_of(layer, like)
+    for kernel in layer.modules():
+        if isinstance(kernel, Kernel):
+            kernel.check_rate(rate)
+    return new
+
+
+FORMS: dict[Form, Callable[["MRConv | KernelConv", int, Tensor], LongConv | ModalRecurrence]] = {
+    "merged": _merged,
+    "recurrence": _recurrence,
+}
+
+
+def compared(old: Callable[[Tensor], Tensor], new: LongConv | ModalRecurrence) -> Check:
     """Measures a converted layer against the function it replaces.
 
     Args:
         old: The function, (B, D, L) -> (B, D, L).
-        new: The layer made from it.
+        new: The layer made from it, of finite reach.
 
     Returns:
         The relative difference in norm on white noise half as long again as the kernel.
@@ -165,16 +189,17 @@ def compared(old: Callable[[Tensor], Tensor], new: LongConv) -> Check:
     Raises:
         MergeError: If it is above the tolerance of the layer's precision, or not a number.
     """
-    dtype = new.taps.dtype
-    shape = (2, new.channels, new.num_taps + new.num_taps // 2 + 1)
+    like = narrowest(new)
+    num_taps = new.num_taps or 1
+    shape = (2, new.channels, num_taps + num_taps // 2 + 1)
     seeded = torch.Generator().manual_seed(0)  # leaves the user's random numbers alone
-    x = torch.randn(shape, generator=seeded).to(new.taps)
+    x = torch.randn(shape, generator=seeded).to(like)
     expected, got = old(x).double(), new(x).double()
     difference = float((got - expected).norm() / expected.norm().clamp_min(1e-300))
-    if not difference <= TOLERANCES[dtype]:
+    if not difference <= TOLERANCES[like.dtype]:
         raise MergeError(
-            f"reparameterize: the new layer must equal the old one to {TOLERANCES[dtype]:.0e}; "
-            f"got a relative difference of {difference:.1e}. "
+            f"reparameterize: the new layer must equal the old one to {TOLERANCES[like.dtype]:.0e};"
+            f" got a relative difference of {difference:.1e}. "
             "Look for values that are not finite, or convert in float64."
         )
-    return Check(difference, shape, dtype)
+    return Check(difference, shape, like.dtype)

@@ -9,6 +9,7 @@ from ..kernels import Kernel
 from ..nn.kernel_conv import KernelConv
 from ..nn.long_conv import LongConv
 from ..nn.mr_conv import MRConv
+from ..nn.recurrence import ModalRecurrence
 
 __all__ = ["param_groups"]
 
@@ -18,7 +19,7 @@ def param_groups(
 ) -> list[dict[str, Any]]:
     """Every parameter of a model in one of three groups for an optimizer.
 
-    kernels: kernel parameters and explicit taps, ``kernel_lr``, no weight decay.
+    kernels: kernel parameters, explicit taps and recurrences, ``kernel_lr``, no weight decay.
     scales:  gains, shifts, skips, norms, biases, embeddings, ``lr``, no weight decay.
     weights: the rest, ``lr`` and ``weight_decay``.
 
@@ -72,6 +73,9 @@ def _kernel_parameters(model: nn.Module) -> set[int]:
             found |= {id(parameter) for parameter in module.parameters()}
         elif isinstance(module, LongConv):
             found.add(id(module.taps))
+        elif isinstance(module, ModalRecurrence):
+            kernel = (module.log_decay, module.angle, module.residue, module.head)
+            found |= {id(parameter) for parameter in kernel}
     return found
 
 

@@ -1,0 +1,149 @@
+"""What a distillation found: for every filter, every layer and the model."""
+
+import json
+import math
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+__all__ = ["DistillReport", "FilterReport", "LayerReport", "Verdict"]
+
+Verdict = Literal[
+    "good", "converted", "incompressible", "window too short", "could be better", "kept exact"
+]
+
+#: An error above this many times what is possible could be better.
+FAR = 5.0
+REMARKS: dict[Verdict, str] = {
+    "good": "",
+    "converted": "poles taken from the kernel itself, nothing was fitted",
+    "incompressible": (
+        "no recurrence of this order with this head comes closer than the bound: stream exactly"
+    ),
+    "window too short": (
+        "the taps end before they have decayed, and too early to tell slow poles apart: "
+        "convert the kernel if it is modal, or use more taps"
+    ),
+    "could be better": f"the error is more than {FAR:.0f} times the bound: try another order",
+    "kept exact": "left in its exact form, because the tolerance could not be met",
+}
+
+
+@dataclass(frozen=True)
+class FilterReport:
+    """One filter: a channel of a layer."""
+
+    channel: int
+    order: int
+    """Real numbers of state: 1 a real pole, 2 a pair."""
+    error: float
+    """Of the taps, relative, in norm."""
+    lower_bound: float
+    """Relative error that no recurrence of this order behind this head can go below."""
+    gain_error: tuple[float, float]
+    """Worst gain of the error over all inputs: at least, at most."""
+    radius: float
+    """Magnitude of the slowest pole; 0 without poles."""
+    verdict: Verdict
+    spectrum: tuple[float, ...] = ()
+    """Hankel singular values of the taps behind the head, relative to the first."""
+
+
+@dataclass(frozen=True)
+class LayerReport:
+    """One layer, and what it did to the inputs that it met."""
+
+    name: str
+    filters: tuple[FilterReport, ...]
+    num_taps: int
+    seconds: float
+    exact: bool = False
+    """Whether the layer was kept in its exact form."""
+    output_error: float | None = None
+    """Largest change of its output on the input that it met; None: not measured."""
+    output_bound: float | None = None
+    """What that change cannot exceed: worst gain times largest input, over the channels."""
+
+    @property
+    def error(self) -> float:
+        """Largest relative error of its filters."""
+        return max(one.error for one in self.filters)
+
+    @property
+    def order(self) -> int:
+        """Largest order of its filters."""
+        return max(one.order for one in self.filters)
+
+
+@dataclass(frozen=True)
+class DistillReport:
+    """All layers; prints as a table."""
+
+    layers: tuple[LayerReport, ...]
+    settings: dict[str, Any]
+    """What ``distill`` was asked for."""
+    seconds: float
+    output_change: float | None = None
+    """Relative change of the model's outputs on ``inputs``, in norm; None: not measured."""
+
+    @property
+    def error(self) -> float:
+        """Largest relative error of a filter in a layer that was distilled."""
+        return max((one.error for one in self.layers if not one.exact), default=0.0)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values; None where a number is not finite."""
+        plain: dict[str, Any] = _plain(asdict(self))
+        return plain
+
+    def to_json(self) -> str:
+        """The report as JSON."""
+        return json.dumps(self.as_dict(), indent=1)
+
+    def __str__(self) -> str:
+        head = ("layer", "filters", "order", "error", "bound", "worst gain of error", "radius", "")
+        lines = [head, *(_cells(layer) for layer in self.layers)]
+        widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+        table = [
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+            for line in lines
+        ]
+        return "\n".join([*table, *_remarks(self), *_closing(self)])
+
+
+def _cells(layer: LayerReport) -> tuple[str, ...]:
+    orders = [one.order for one in layer.filters]
+    worst = max(layer.filters, key=lambda one: one.error)
+    low, high = (max(one.gain_error[i] for one in layer.filters) for i in (0, 1))
+    counts = Counter(one.verdict for one in layer.filters)
+    return (
+        layer.name or "layer",
+        str(len(layer.filters)),
+        str(max(orders)) if min(orders) == max(orders) else f"{min(orders)} to {max(orders)}",
+        f"{worst.error:.1e}",
+        f"{worst.lower_bound:.1e}",
+        f"{low:.1e} to {high:.1e}",
+        f"{max(one.radius for one in layer.filters):.6f}",
+        ", ".join(f"{count} {verdict}" for verdict, count in counts.items()),
+    )
+
+
+def _remarks(report: DistillReport) -> list[str]:
+    met = {one.verdict for layer in report.layers for one in layer.filters}
+    return [f"{verdict}: {REMARKS[verdict]}" for verdict in REMARKS if verdict in met - {"good"}]
+
+
+def _closing(report: DistillReport) -> list[str]:
+    lines = []
+    if report.output_change is not None:
+        lines.append(f"outputs change by {report.output_change:.1e}, relative, on the inputs given")
+    asked = ", ".join(f"{key}={value}" for key, value in report.settings.items())
+    return [*lines, f"{asked}; {report.seconds:.1f} s"]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
