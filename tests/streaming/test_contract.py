@@ -145,6 +145,15 @@ class TestShortTaps(_Taps):
     num_taps = reach = 3
 
 
+class TestRecurrence(_Layer):
+    """Modal branches as their exact recurrence."""
+
+    kernel = "modal"
+
+    def make(self, dtype):
+        return super().make(dtype).reparameterize(form="recurrence")
+
+
 class TestMergedDilated(StreamContract):
     reach = 512
 

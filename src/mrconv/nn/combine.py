@@ -22,10 +22,6 @@ class Combination(Protocol):
         """The resolution handed to each kernel; its span is kernel_size 2^exponent."""
         ...
 
-    def starts(self, spans: Sequence[int]) -> list[int]:
-        """The first lag of each kernel in the merged one."""
-        ...
-
     def norms(self, resolutions: int) -> int:
         """How many outputs are normalised on their own."""
         ...
@@ -57,10 +53,6 @@ class Summed:
     def exponents(self, resolutions: int) -> list[int]:
         """0, 1, 2, ..., R - 1."""
         return list(range(resolutions))
-
-    def starts(self, spans: Sequence[int]) -> list[int]:
-        """All at lag 0."""
-        return [0] * len(spans)
 
     def norms(self, resolutions: int) -> int:
         """One norm a resolution."""
@@ -101,10 +93,6 @@ class Concatenated:
     def exponents(self, resolutions: int) -> list[int]:
         """0, 0, 1, 2, ..., R - 2: the pieces tile kernel_size 2^(R - 1) samples."""
         return [0, *range(resolutions - 1)]
-
-    def starts(self, spans: Sequence[int]) -> list[int]:
-        """Each behind the one before."""
-        return [sum(spans[:i]) for i in range(len(spans))]
 
     def norms(self, resolutions: int) -> int:
         """One norm for the one kernel."""

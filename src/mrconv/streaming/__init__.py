@@ -7,6 +7,7 @@ from .layers import ConvolutionStepper
 from .partitioned import FlatStepper, PartitionedStepper
 from .pieces import Dense, Piece, Spikes, Window, kernel_pieces
 from .pointwise import ChainStepper, PointwiseStepper
+from .recurrent import RecurrentStepper
 from .resample import Resampler, ResampleState
 from .state import State
 from .stepper import Cost, DenseName, Settings, Stepper, make_stepper
@@ -27,6 +28,7 @@ __all__ = [
     "PartitionedStepper",
     "Piece",
     "PointwiseStepper",
+    "RecurrentStepper",
     "ResampleState",
     "Resampler",
     "Settings",
