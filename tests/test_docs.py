@@ -159,7 +159,7 @@ def test_recipe_of_the_page_is_clean(tmp_path):
     assert recipes
     for text in recipes:
         (tmp_path / "page.yaml").write_text(text)
-        assert read_recipe(tmp_path / "page.yaml").epochs == 6
+        assert read_recipe(tmp_path / "page.yaml").epochs == 5
 
 
 def test_reference_has_every_public_name():

@@ -70,7 +70,8 @@ def test_a_model_of_many_kinds_of_layers(causal):
     proof = mrconv.verify(model)
     assert proof.holds
     places = [f"backbone.blocks.{i}.mixer" for i in (0, 1, 3, 4)]
-    assert [row.place for row in proof.rows] == [*places, "features", "output"]
+    in_whole = [row for row in proof.rows if not row.forms[1].endswith(" streamed")]
+    assert [row.place for row in in_whole] == [*places, "features", "output"]
 
 
 def test_the_model_stays_and_shares_nothing():

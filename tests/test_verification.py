@@ -312,12 +312,10 @@ def test_recurrences_of_modal_branches(dtype):
     model = model_of(dtype=dtype, mixer=mixer)
     proof = mrconv.verify(model, mrconv.merge(model), mrconv.merge(model, form="recurrence"))
     assert proof.holds
-    assert [row.place for row in proof.rows] == PLACES * 3
-    assert {form for row in proof.rows for form in row.forms} == {
-        "branches",
-        "merged",
-        "recurrence",
-    }
+    in_whole = [row for row in proof.rows if not row.forms[1].endswith(" streamed")]
+    assert [row.place for row in in_whole] == PLACES * 3
+    forms = {form for row in proof.rows for form in row.forms}
+    assert forms >= {"branches", "merged", "recurrence", "recurrence streamed"}
 
 
 def test_a_distilled_model_differs_and_is_told():

@@ -18,6 +18,7 @@ def test_quick_convolutions(mrconv_command, tmp_path):
     record = read_record(path)
     assert (record.bench, record.threads) == ("conv", 1)
     assert record.command == "mrconv bench conv --threads 1 --shapes 2 --quick"
+    lines = [line for line in lines if not line.startswith("  ")]  # why a bar is missed
     assert len(lines) == len(record.rows)
     for line, row in zip(lines, record.rows, strict=True):
         assert line.startswith(f"{row.name}  ")

@@ -14,7 +14,7 @@ from mrconv.train.recipe_check import check_recipe
 def test_mnist_is_the_recipe_of_the_demo() -> None:
     assert recipe_names() == ["mnist", "speech"]
     recipe = read_recipe("mnist")
-    assert (recipe.seed, recipe.epochs, recipe.batch_size) == (0, 6, 32)
+    assert (recipe.seed, recipe.epochs, recipe.batch_size) == (0, 5, 32)
     assert recipe.schedule == "one_cycle"
     model = recipe.make_model()
     assert isinstance(model, mrconv.SequenceClassifier)
