@@ -28,7 +28,8 @@ def test_writes_the_distilled_model(mrconv_command, saved, model, tmp_path):
     assert (small.contract, small.labels) == (model.contract, model.labels)
     read = json.loads(file.read_text())
     x = torch.randn(2, 32, 1)
-    change = float((small(x) - model(x)).norm() / model(x).norm())
+    with torch.no_grad():
+        change = float((small(x) - model(x)).norm() / model(x).norm())
     assert change < 10 * read["output_change"] + 1e-5
     assert json.loads((out / "config.json").read_text())["form"] == "recurrence"
 

@@ -197,10 +197,11 @@ def test_refuses_training_mode_other_forms_and_rates(says):
         layer().reparameterize()
     with says(
         MergeError,
-        "reparameterize: form must be 'merged'; got 'recurrence'. "
-        "Recurrences come with modal branches, which this version does not have.",
+        "reparameterize: form='recurrence' needs kernels that are sums of damped exponentials; "
+        "got InterpolatedKernel in KernelConv. Train with kernel='modal', or use "
+        "mrconv.distill(model, tolerance=1e-3).",
     ):
-        layer().eval().reparameterize(form="recurrence")
+        layer("sgconv").eval().reparameterize(form="recurrence")
     with says(
         ArgumentError,
         "S4DKernel: rate must be 1, because its taps are not band-limited; got rate=2. "
