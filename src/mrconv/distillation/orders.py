@@ -24,6 +24,8 @@ METHODS: dict[MethodName, Method] = {
 TOGETHER = 32
 #: Singular values below this, relative to the first, are rounding.
 RANK_PRECISION = 1e-15
+#: Relative error that a filter fitted at the rank of its Hankel matrix should be below.
+HIDDEN = 1e-10
 
 
 class Chosen(NamedTuple):
@@ -85,6 +87,11 @@ def choose(
         fitted = _fit_each(taps, orders, waiting, vectors, fitted, method)
         waiting = waiting & (fitted.error > goal) & (orders < rank) & (orders > 0)
         orders = torch.where(waiting, orders + 1 + orders // 8, orders).minimum(rank)
+    # where poles lie so close that the taps hide some of them, more may do what their number cannot
+    hidden = (fitted.error > HIDDEN * norms) & (rank < most) & (rank > 0)
+    if method is not None and order is not None and hidden.any():
+        most_of_all = torch.full_like(rank, most)
+        fitted = _fit_each(taps, most_of_all, hidden, vectors, fitted, method)
     return Chosen(fitted, spectrum, bounds)
 
 
