@@ -2,6 +2,7 @@
 
 import copy
 import json
+import time
 
 import pytest
 import torch
@@ -333,8 +334,9 @@ def test_fourier_kernels_against_the_bound(fourier_filters, conv_of, kernel_size
 
 @pytest.mark.slow
 def test_sixty_four_filters_in_twenty_seconds(fourier_filters, conv_of):
-    _, report = distill(conv_of(fourier_filters(8, 1024, range(64))), order=16)
-    assert report.seconds < 20
+    conv, started = conv_of(fourier_filters(8, 1024, range(64))), time.process_time()
+    distill(conv, order=16)
+    assert time.process_time() - started < 20  # of one thread, whatever else the machine does
 
 
 def test_saved_and_loaded(tmp_path):
