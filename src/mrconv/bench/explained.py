@@ -35,8 +35,8 @@ EXPLAINED: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
     (
         ("textbook / exact",),
-        "The bar was set from one thread; on two, textbook's few large operations gain more than "
-        "the hundreds of small ones of a block.",
+        "Textbook is faster here than where the bar was set: 1.6 s against 2.3 s on one thread at "
+        "(16, 64, 4096) with kernel size 4, while exact steps cost 165 ms against 150 ms.",
     ),
 )
 
