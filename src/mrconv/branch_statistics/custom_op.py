@@ -36,8 +36,9 @@ def exact_branches(
     Returns:
         y (B, D, L), means and population variances (R, D), detached.
 
-    Cost: forward 2 FFTs a row and backward 3, as one convolution, for branches of at most 32 taps;
-    forward 5 and backward 7 for others. One activation is kept, or three.
+    Cost: FFTs of a row as of one convolution, forward 2 and backward 3, for evenly spaced or
+    scattered branches of few taps; for others together 11.5. The input is kept, or besides it two
+    outputs and tails of half an output.
     """
     packed = torch.cat([branch.values for branch in branches], -1)
     none = torch.empty(0, dtype=torch.int64, device=u.device)

@@ -87,8 +87,8 @@ def _is_small(u: Tensor) -> bool:
 def _treatable(branch: Branch, length: int, causal: bool) -> Branch:
     """The branch less what the input does not reach; gaps filled where that costs less."""
     few = branch.values.shape[-1]
-    if branch.lags is not None and (branch.span > length or branch.span <= FEW or few > SCATTERED):
-        branch = Branch(branch.taps)
-    elif branch.spacing > 1 and few > FEW:
-        branch = Branch(branch.taps)
-    return branch.within(length, causal)
+    if branch.lags is not None:
+        fill = branch.span > length or branch.span <= FEW or few > SCATTERED
+    else:
+        fill = branch.spacing > 1 and few > FEW
+    return (Branch(branch.taps) if fill else branch).within(length, causal)

@@ -31,7 +31,7 @@ from torch.nn.functional import pad
 from .._checks import length_mask
 from ..convolution import circular
 
-__all__ = ["Rows", "exclusive_sums", "power"]
+__all__ = ["Rows", "clear_padding", "exclusive_sums", "power"]
 
 F64 = torch.float64
 
@@ -48,6 +48,12 @@ def exclusive_sums(x: Tensor, count: int) -> Tensor:
     if missing > 0:
         sums = torch.cat([sums, sums[:, -1:].expand(-1, missing)], -1)
     return sums[:, :count]
+
+
+def clear_padding(x: Tensor, lengths: Tensor | None) -> None:
+    """Sets x (B, c, L) to 0 behind each row's length, in place."""
+    if lengths is not None:
+        x.masked_fill_(~length_mask(lengths, x.shape[-1])[:, None], 0)
 
 
 @dataclass(frozen=True)
@@ -91,8 +97,7 @@ class Rows:
         padded = u.new_zeros(*u.shape[:2], size)
         w = padded[..., :length]
         torch.sub(u, centre.to(u.dtype)[:, None], out=w)
-        if lengths is not None:
-            w.masked_fill_(~length_mask(lengths, length)[:, None], 0)
+        clear_padding(w, lengths)
         return cls(w, torch.fft.rfft(padded), centre, lengths, size)
 
     def transformed(self, taps: Tensor, future: int = 0) -> Tensor:

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from .._checks import length_mask
-from .rows import F64, Rows
+from .rows import F64, Rows, clear_padding
 
 __all__ = ["Wholes"]
 
@@ -30,8 +29,7 @@ class Wholes:
         spectrum = rows.spectrum * rows.transformed(k, self._future(k))
         z = torch.fft.irfft(spectrum, rows.size)[..., : rows.w.shape[-1]]
         z = torch.add(z, rows.lacking(k, self._future(k)).to(z.dtype), out=out)
-        if rows.lengths is not None:
-            z.masked_fill_(~length_mask(rows.lengths, z.shape[-1])[:, None], 0)
+        clear_padding(z, rows.lengths)
         return z
 
     def moments(self, rows: Rows, kept: Tensor) -> tuple[list[Tensor], list[Tensor]]:
@@ -83,8 +81,7 @@ class Wholes:
             dz = padded[..., : z.shape[-1]]
             torch.mul(z, 2 * denergy[i, :, None].to(z.dtype), out=dz)
             dz += dsum[i, :, None].to(z.dtype)
-            if rows.lengths is not None:
-                dz.masked_fill_(~length_mask(rows.lengths, z.shape[-1])[:, None], 0)
+            clear_padding(dz, rows.lengths)
             spectrum = torch.fft.rfft(padded)
             correlation = (conjugate * spectrum).sum(0)
             dk, _ = rows.tap_gradient(correlation, dz, k.shape[-1] - future, future)

@@ -24,12 +24,12 @@ def for_each_block(work: Callable[[slice], None], u: Tensor, size: int, elements
         size: Of one padded row.
         elements: Real numbers of padded rows that a thread works on at a time.
     """
-    threads = torch.get_num_threads() if u.device.type == "cpu" else 1
     rows, channels = u.shape[0], u.shape[1]
     if u.device.type != "cpu":
         work(slice(0, channels))  # one call over all rows keeps an accelerator busy
         return
     _keep_freed_memory()
+    threads = torch.get_num_threads()
     share = -(-channels // threads)  # at least one block a thread
     blocks = _blocks(channels, min(share, elements // max(1, rows * size)))
     if threads == 1:
