@@ -15,6 +15,7 @@ __all__ = [
     "check_layer_input",
     "check_lengths",
     "full_precision",
+    "layer_operand",
     "length_mask",
     "lengths_from_mask",
     "mask_invalid",
@@ -111,6 +112,29 @@ def check_lengths(owner: str, lengths: Tensor, batch: int, length: int) -> None:
                 f"{owner}: lengths must lie between 0 and the input's length {length}; "
                 f"got {low} to {high}. Pad the input on the right with mrconv.pad."
             )
+
+
+def layer_operand(
+    owner: str, x: Tensor, lengths: Tensor | None, channels: int, parameters: torch.dtype
+) -> Tensor:
+    """What a layer computes with: its input checked, in at least float32, 0 behind every length.
+
+    Args:
+        owner: Name of the layer, the first word of a message.
+        x: Input.                                                     (B, D, L)
+        lengths: Valid samples of each row; None: all.                     (B,)
+        channels: D of the layer.
+        parameters: dtype of the layer's parameters.
+
+    Raises:
+        ShapeError: As ``check_layer_input`` and ``check_lengths``.
+        DtypeError: As ``check_layer_input`` and ``check_lengths``.
+        ArgumentError: As ``check_lengths``.
+    """
+    check_layer_input(owner, x, channels, parameters)
+    if lengths is not None:
+        check_lengths(owner, lengths, x.shape[0], x.shape[-1])
+    return mask_invalid(widened(x), lengths)
 
 
 def length_mask(lengths: Tensor, length: int) -> Tensor:

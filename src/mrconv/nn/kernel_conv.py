@@ -8,9 +8,8 @@ from torch import Tensor, nn
 from .._checks import (
     check_choice,
     check_count,
-    check_layer_input,
-    check_lengths,
     full_precision,
+    layer_operand,
     mask_invalid,
     widened,
 )
@@ -127,11 +126,8 @@ class KernelConv(nn.Module):
             ShapeError: If x is not (B, D, L) or lengths not (B,).
             DtypeError: If x has another dtype than the parameters.
         """
-        check_layer_input("KernelConv", x, self.channels, narrowest(self).dtype)
-        if lengths is not None:
-            check_lengths("KernelConv", lengths, x.shape[0], x.shape[-1])
+        u = layer_operand("KernelConv", x, lengths, self.channels, narrowest(self).dtype)
         with full_precision(x):
-            u = mask_invalid(widened(x), lengths)
             return mask_invalid(self.by_branches(u, 1, method), lengths).to(x.dtype)
 
     def by_branches(self, u: Tensor, rate: int = 1, method: Method = "auto") -> Tensor:

@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from .._checks import check_count, check_layer_input, check_lengths, mask_invalid, widened
+from .._checks import (
+    check_count,
+    layer_operand,
+    mask_invalid,
+    widened,
+)
 from ..convolution import Method, long_convolution
 from ..errors import ArgumentError, MergeError
 from .frozen_spectrum import FrozenSpectrum
@@ -92,10 +97,7 @@ class LongConv(nn.Module):
             ShapeError: If x is not (B, D, L) or lengths not (B,).
             DtypeError: If x has another dtype than the parameters.
         """
-        check_layer_input("LongConv", x, self.channels, self.taps.dtype)
-        if lengths is not None:
-            check_lengths("LongConv", lengths, x.shape[0], x.shape[-1])
-        u = mask_invalid(widened(x), lengths)
+        u = layer_operand("LongConv", x, lengths, self.channels, self.taps.dtype)
         if not self.training and self._frozen.serves(u, self.taps, method):
             y = self._frozen.convolve(u, self.taps, self.causal)
         else:

@@ -6,9 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from .._checks import (
-    check_layer_input,
-    check_lengths,
     full_precision,
+    layer_operand,
     mask_invalid,
     widened,
 )
@@ -202,15 +201,12 @@ class MRConv(nn.Module):
             ArgumentError: In training mode, if there are fewer than 2 valid samples or the rate is
                 not 1.
         """
-        check_layer_input("MRConv", x, self.channels, self.shift.dtype)
-        if lengths is not None:
-            check_lengths("MRConv", lengths, x.shape[0], x.shape[-1])
+        u = layer_operand("MRConv", x, lengths, self.channels, self.shift.dtype)
         if self.training and rate != 1:
             raise ArgumentError(
                 f"MRConv: rate must be 1 in training; got rate={rate}. Call .eval() first."
             )
         with full_precision(x):
-            u = mask_invalid(widened(x), lengths)
             if self.training:
                 y = self._normalised(u, lengths, method)
             elif isinstance(self.norm, BranchNorm) and self.norm.statistics == "textbook":
@@ -286,11 +282,8 @@ class MRConv(nn.Module):
                 "contributions: the layer must be in eval mode; got training=True. "
                 "Call .eval() first."
             )
-        check_layer_input("MRConv", x, self.channels, self.shift.dtype)
-        if lengths is not None:
-            check_lengths("MRConv", lengths, x.shape[0], x.shape[-1])
+        u = layer_operand("MRConv", x, lengths, self.channels, self.shift.dtype)
         with full_precision(x):
-            u = mask_invalid(widened(x), lengths)
             parts = [
                 mask_invalid(long_convolution(u, taps, causal=self.causal), lengths)
                 for taps in self.weighted_taps()

@@ -13,6 +13,7 @@ from .._checks import (
     check_layer_input,
     check_lengths,
     full_precision,
+    layer_operand,
     mask_invalid,
     widened,
 )
@@ -212,13 +213,10 @@ class ModalRecurrence(nn.Module):
             ShapeError: If x is not (B, D, L) or lengths not (B,).
             DtypeError: If x has another dtype than the head.
         """
-        check_layer_input("ModalRecurrence", x, self.channels, self.head.dtype)
-        if lengths is not None:
-            check_lengths("ModalRecurrence", lengths, x.shape[0], x.shape[-1])
+        u = layer_operand("ModalRecurrence", x, lengths, self.channels, self.head.dtype)
         reach = max(1, x.shape[-1])
         reach = reach if self.num_taps is None else min(reach, self.num_taps)
         with full_precision(x):
-            u = mask_invalid(widened(x), lengths)
             y = long_convolution(u, self.taps(reach), causal=True, method=method)
             if self.bias is not None:
                 y = y + widened(self.bias)[:, None]
