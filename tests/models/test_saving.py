@@ -173,6 +173,7 @@ def test_configuration(model, tmp_path):
             "mean": 0.5,
             "std": 2.0,
             "vocabulary": None,
+            "companding": None,
         },
         "labels": ["yes", "no", "other"],
         "metrics": {"test_accuracy": 0.9375, "merge_difference": 1.25e-15},

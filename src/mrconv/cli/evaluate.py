@@ -84,7 +84,7 @@ def _check_contract(expected: "InputContract | None", given: "InputContract") ->
 
     if expected is None:
         return
-    for name in ("kind", "channels", "sample_rate", "mean", "std", "vocabulary"):
+    for name in ("kind", "channels", "sample_rate", "mean", "std", "companding", "vocabulary"):
         wanted, got = getattr(expected, name), getattr(given, name)
         if wanted != got:
             raise ArgumentError(
