@@ -32,6 +32,8 @@ class SequenceModel(nn.Module, ABC):
         self.labels: tuple[str, ...] = ()
         #: Numbers measured of this model, such as its test accuracy.
         self.metrics: dict[str, float] = {}
+        #: What made this model, in order: trainings and conversions, each as plain values.
+        self.made: tuple[dict[str, Any], ...] = ()
 
     @property
     @abstractmethod

@@ -157,6 +157,7 @@ def _rebuilt(config: Mapping[str, Any]) -> SequenceModel:
         model.contract = InputContract.from_dict(config["input"])
     model.labels = tuple(config["labels"])
     model.metrics = dict(config["metrics"])
+    model.made = tuple(dict(step) for step in config.get("made", ()))  # a later addition
     return model
 
 

@@ -97,6 +97,7 @@ def configuration(model: SequenceModel) -> dict[str, Any]:
         "input": None if model.contract is None else model.contract.as_dict(),
         "labels": [str(label) for label in model.labels],
         "metrics": {name: _number(value) for name, value in model.metrics.items()},
+        "made": [dict(step) for step in model.made],
         "versions": {"mrconv": __version__, "torch": str(torch.__version__)},
     }
 
