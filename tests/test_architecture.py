@@ -45,7 +45,7 @@ LEVELS = [
     {"merging", "distillation", "streaming"},
     {"verification", "models"},
     {"train", "export"},
-    {"bench", "experiments", "estimators"},
+    {"bench", "experiments", "estimators", "pruning"},
     {"cli", "testing"},
     {"__main__"},
 ]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         load,
     )
     from .nn import LongConv, MRConv
+    from .pruning import prune
     from .streaming import Streamer
     from .train.optim import param_groups
     from .verification import verify
@@ -55,6 +56,7 @@ _NAMES = {
     "merge": "merging",
     "pad": "_checks",
     "param_groups": "train.optim",
+    "prune": "pruning",
     "verify": "verification",
 }
 
@@ -80,6 +82,7 @@ __all__ = [
     "nn",
     "pad",
     "param_groups",
+    "prune",
     "report",
     "streaming",
     "testing",

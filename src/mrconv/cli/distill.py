@@ -108,8 +108,7 @@ def _distilled(
     print(report)
     if args.json:
         write_text(args.json, report.to_json() + "\n")
-    small.metrics = {f"original_{name}": value for name, value in original.metrics.items()}
-    small.made = (*original.made, report.step())
+    small.note_origin(original, report.step())
     return small
 
 

@@ -86,6 +86,17 @@ class SequenceModel(nn.Module, ABC):
         ]
         return torch.cat(parts)
 
+    def note_origin(self, original: "SequenceModel", step: dict[str, Any]) -> None:
+        """Keeps where this model comes from: its own numbers are not measured yet.
+
+        Args:
+            original: The model that it was made of; its numbers are called original_... here.
+            step: What was done, as plain values; ``step["step"]`` is the verb.
+        """
+        own = {name: one for name, one in original.metrics.items() if "original" not in name}
+        self.metrics = {f"original_{name}": one for name, one in own.items()}
+        self.made = (*original.made, step)
+
     def save_pretrained(self, folder: str | Path) -> Path:
         """Writes the model as a folder of model.safetensors, config.json and README.md.
 
