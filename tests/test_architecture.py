@@ -45,7 +45,7 @@ LEVELS = [
     {"merging", "distillation", "streaming"},
     {"verification", "models"},
     {"train", "export"},
-    {"bench", "experiments", "estimators", "pruning"},
+    {"bench", "experiments", "estimators"},
     {"cli", "testing"},
     {"__main__"},
 ]

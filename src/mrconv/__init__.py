@@ -23,9 +23,9 @@ if TYPE_CHECKING:
         load,
     )
     from .nn import LongConv, MRConv
-    from .pruning import prune
     from .streaming import Streamer
     from .train.optim import param_groups
+    from .train.pruning import prune
     from .verification import verify
 
 _MODULES = (
@@ -56,7 +56,7 @@ _NAMES = {
     "merge": "merging",
     "pad": "_checks",
     "param_groups": "train.optim",
-    "prune": "pruning",
+    "prune": "train.pruning",
     "verify": "verification",
 }
 

@@ -8,17 +8,17 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from ._checks import mask_invalid, widened
-from .data import Examples
-from .errors import ArgumentError, MergeError
-from .models.base import SequenceModel
-from .nn.keep_resolutions import keep_resolutions
-from .nn.mr_conv import MRConv
-from .nn.reparameterize import refuse_training
-from .streaming import Streamer
-from .train.batches import Batches, moved
-from .train.evaluation import evaluate
-from .train.objective import metric_name
+from .._checks import mask_invalid, widened
+from ..data import Examples
+from ..errors import ArgumentError, MergeError
+from ..models.base import SequenceModel
+from ..nn.keep_resolutions import keep_resolutions
+from ..nn.mr_conv import MRConv
+from ..nn.reparameterize import refuse_training
+from ..streaming import Streamer
+from .batches import Batches, moved
+from .evaluation import evaluate
+from .objective import metric_name
 
 __all__ = ["Measured", "PruneReport", "PrunedLayer", "prune"]
 
