@@ -313,6 +313,8 @@ def test_misspelled_input_key(folder, reconfigure, says):
         {"layers": {"backbone.nothing.mixer": {"num_taps": 4}}},
         {"layers": {"backbone.blocks.0.mixer": {"num_taps": -4}}},
         {"layers": {"backbone.blocks.0.mixer": {"taps": 4}}},
+        {"layers": {"backbone.blocks.0.mixer": {"resolutions": [99]}}},
+        {"layers": {"backbone.blocks.0.norm": {"resolutions": [0]}}},
         {"input": 5},
         {"input": {}},
         {"labels": None},

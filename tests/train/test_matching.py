@@ -86,6 +86,20 @@ def test_the_objective_is_task_and_weighted_distance(make, kind) -> None:
     assert got.sums[1:].tolist() == [float((q.argmax(-1) == y).sum()), len(y)]
 
 
+def test_the_objective_of_values_is_relative_to_the_originals_power(make) -> None:
+    head = "{class: mrconv.SequenceRegressor, targets: 1, backbone: %s}"
+    body = "{class: mrconv.SequenceBackbone, features: 1, length: 16, channels: 4, depth: 1}"
+    model, loss = f"model={head % body}", "loss={class: torch.nn.MSELoss}"
+    recipe = make("data.kind=values", model, loss)
+    examples = recipe.load_data().train
+    got = Matching(recipe.make_loss(), recipe.original, 2.0)(
+        recipe.small, (examples.x, examples.y, None)
+    )
+    outputs, wanted = recipe.small(examples.x), recipe.original(examples.x)
+    distance = (outputs - wanted).square().mean() / wanted.var(unbiased=False)
+    assert_close(got.loss, (outputs - examples.y).square().mean() + 2 * distance, 1e-5)
+
+
 def test_what_trains_and_what_stays(make, tmp_path) -> None:
     recipe = make("model.backbone.dropout=0.3", order=4, fir_head=1)
     before = copy.deepcopy(recipe.small)

@@ -15,6 +15,7 @@ from ..data.contract import InputContract
 from ..errors import DtypeError, FileError, MrconvError
 from ..nn.keep_resolutions import keep_resolutions
 from ..nn.long_conv import LongConv
+from ..nn.mr_conv import MRConv
 from ..nn.recurrence import ModalRecurrence
 from .base import SequenceModel
 from .saving import CONFIG, FORMAT, MODELS, WEIGHTS, skeleton
@@ -163,7 +164,7 @@ def _rebuilt(config: Mapping[str, Any]) -> SequenceModel:
 
 def _converted(before: nn.Module, channels: int, sizes: Mapping[str, Any]) -> nn.Module:
     """The layer that a conversion put in the place of another, without weights."""
-    if "resolutions" in sizes:
+    if isinstance(before, MRConv) and "resolutions" in sizes:
         return keep_resolutions(before, **sizes)
     kind = ModalRecurrence if "modes" in sizes else LongConv
     return kind(channels, **sizes, device="meta")
