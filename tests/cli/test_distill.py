@@ -227,7 +227,10 @@ def test_an_interrupted_fine_tuning_goes_on(finetune, monkeypatch):
     assert all(torch.equal(weights[name], resumed[name]) for name in weights)
 
 
-@pytest.mark.parametrize("words", [("--epochs", 2), ("seed=1",), ("--resume",), ("--overwrite",)])
+@pytest.mark.parametrize(
+    "words",
+    [("--epochs", 0), ("--matching-weight", 0), ("seed=1",), ("--resume",), ("--overwrite",)],
+)
 def test_settings_of_a_training_need_a_recipe(mrconv_command, saved, tmp_path, words):
     told = mrconv_command("distill", saved, "--order", 2, "-o", tmp_path / "small", *words)
     assert told.code == 2

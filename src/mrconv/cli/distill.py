@@ -75,11 +75,15 @@ def run(args: argparse.Namespace) -> int:
 def _refuse_settings_of_finetune(args: argparse.Namespace) -> None:
     from ..errors import ArgumentError
 
-    given = [
-        *args.overrides,
-        *(f"--{name}" for name in ("epochs", "resume", "overwrite") if getattr(args, name)),
-        *(["--matching-weight"] if args.matching_weight is not None else []),
+    names = ("epochs", "matching_weight", "resume", "overwrite")
+    values = [getattr(args, name) for name in names]
+    # 0 is a value given, though it equals False
+    options = [
+        name
+        for name, value in zip(names, values, strict=True)
+        if value is not None and value is not False
     ]
+    given = [*args.overrides, *(f"--{name.replace('_', '-')}" for name in options)]
     if given:
         raise ArgumentError(
             f"distill: settings of a training need --finetune; got {' '.join(given)}. "
@@ -108,34 +112,16 @@ def _distilled(
     print(report)
     if args.json:
         write_text(args.json, report.to_json() + "\n")
-    small.note_origin(original, report.step())
+    small.note_origin(original, report.origin())
     return small
 
 
 def _finetune(args: argparse.Namespace) -> int:
     """Distils, trains on, and prints how the three models compare."""
-    import mrconv
-
-    from ..train import MatchingRecipe, TextProgress, TrainingInterrupted, read_matching_recipe
+    from ..train import TextProgress, TrainingInterrupted
     from ..train import train as run_training
-    from ..train.run_folder import RunFolder
 
-    allow_folder(args.allow)
-    recipe = read_matching_recipe(
-        args.finetune, args.overrides, epochs=args.epochs or 1, allow=args.allow
-    )
-    if not (args.resume or args.overwrite):
-        RunFolder(Path(args.out)).refuse_used()
-    original, start = mrconv.load(args.model), Path(args.out) / "distilled"
-    examples = recipe.load_data().validation  # before the work of distilling
-    inputs = (examples.x[:SEEN], None if examples.lengths is None else examples.lengths[:SEEN])
-    if args.resume:
-        small = mrconv.load(start)
-    else:
-        small = _distilled(args, original, inputs)
-        print(f"distilled model: {small.save_pretrained(start)}")
-    weight = 1.0 if args.matching_weight is None else args.matching_weight
-    matching = MatchingRecipe(**vars(recipe), small=small, original=original, weight=weight)
+    matching, inputs = _matching(args)
     command = _command(args)
     try:
         result = run_training(
@@ -147,13 +133,40 @@ def _finetune(args: argparse.Namespace) -> int:
             command=command,
         )
     except TrainingInterrupted as stop:
-        print(interruption(stop, recipe, command), file=sys.stderr)
+        print(interruption(stop, matching, command), file=sys.stderr)
         return 130
     if result.is_main:
         _compare(matching, result, inputs)
         print(f"fine-tuned model: {result.folder.model}")
         print(f"next: mrconv predict {result.folder.model} FILE")
     return 0
+
+
+def _matching(args: argparse.Namespace) -> "tuple[MatchingRecipe, Inputs]":
+    """The recipe with the distilled model, and the sequences that outputs are compared on."""
+    import mrconv
+
+    from ..train import MatchingRecipe, read_matching_recipe
+    from ..train.batches import Batches, moved
+    from ..train.run_folder import RunFolder
+
+    allow_folder(args.allow)
+    epochs = 1 if args.epochs is None else args.epochs
+    recipe = read_matching_recipe(args.finetune, args.overrides, epochs=epochs, allow=args.allow)
+    if not (args.resume or args.overwrite):
+        RunFolder(Path(args.out)).refuse_used()
+    original, start = mrconv.load(args.model), Path(args.out) / "distilled"
+    examples = recipe.load_data().validation  # before the work of distilling
+    first = next(iter(Batches(examples, SEEN)))
+    x, _, lengths = moved(first, next(original.parameters()))
+    if args.resume:
+        small = mrconv.load(start)
+    else:
+        small = _distilled(args, original, (x, lengths))
+        print(f"distilled model: {small.save_pretrained(start)}", flush=True)
+    weight = 1.0 if args.matching_weight is None else args.matching_weight
+    matching = MatchingRecipe(**vars(recipe), small=small, original=original, weight=weight)
+    return matching, (x, lengths)
 
 
 def _command(args: argparse.Namespace) -> str:

@@ -91,7 +91,7 @@ class DistillReport:
         """Largest relative error of a filter in a layer that was distilled."""
         return max((one.error for one in self.layers if not one.exact), default=0.0)
 
-    def step(self) -> dict[str, Any]:
+    def origin(self) -> dict[str, Any]:
         """What is kept of the distillation in the model that it made, as plain values."""
         return {"step": "distill", **self.settings, "largest_error": float(f"{self.error:.3g}")}
 

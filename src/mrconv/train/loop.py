@@ -245,7 +245,7 @@ def _finish(module: "TrainingModule", folder: RunFolder, command: str) -> Traini
     }
     model.contract, model.labels = splits.contract, splits.labels
     model.metrics = {**model.metrics, **measured}
-    model.made = (*model.made, module.recipe.step())
+    model.made = (*model.made, module.recipe.origin())
     model.requires_grad_(True)
     is_main = module.global_rank == 0
     if is_main:

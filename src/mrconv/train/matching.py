@@ -92,9 +92,9 @@ class MatchingRecipe(Recipe):
         """The loss with the distance from the original."""
         return Matching(loss, copy.deepcopy(self.original), self.weight)
 
-    def step(self) -> dict[str, Any]:
+    def origin(self) -> dict[str, Any]:
         """What is kept of the training in the model that it makes."""
-        return {**super().step(), "step": "finetune", "matching_weight": self.weight}
+        return {**super().origin(), "step": "finetune", "matching_weight": self.weight}
 
     def identity(self) -> str:
         """As of the recipe, and how it is matched."""

@@ -102,7 +102,7 @@ class Recipe:
         groups = param_groups(model, lr=lr, kernel_lr=kernel_lr, weight_decay=weight_decay)
         return _construct("optimizer", Call(self.optimizer.target, {"params": groups, **options}))
 
-    def step(self) -> dict[str, Any]:
+    def origin(self) -> dict[str, Any]:
         """What is kept of the training in the model that it makes, as plain values."""
         return {"step": "train", "recipe": self.name, "epochs": self.epochs, "seed": self.seed}
 
