@@ -146,6 +146,24 @@ class InputContract:
             )
         return tokens
 
+    def refuse_other(self, what: str, given: "InputContract") -> None:
+        """Raises where data are prepared otherwise than a model expects; lengths may differ.
+
+        Args:
+            what: First word of the message.
+            given: Contract of the data.
+
+        Raises:
+            ArgumentError: With the first setting that differs.
+        """
+        for name in (field.name for field in fields(self) if field.name != "length"):
+            wanted, got = getattr(self, name), getattr(given, name)
+            if wanted != got:
+                raise ArgumentError(
+                    f"{what}: the data must be prepared as the model expects, {name}={wanted!r}; "
+                    f"got {name}={got!r}. Use the recipe that the model was trained by."
+                )
+
     def as_dict(self) -> dict[str, Any]:
         """The contract as plain values for JSON."""
         return asdict(self)

@@ -20,7 +20,7 @@ def resolution_shares(model: SequenceClassifier, x: Tensor) -> Tensor:
     where y is a layer's output and part_i what ``MRConv.contributions`` gives for resolution i.
 
     Args:
-        model: In eval mode and branches form, with as many resolutions in every layer.
+        model: In eval mode and branches form, with the same resolutions in every layer.
         x: Values (N, L, F), or tokens (N, L).
 
     Returns:
@@ -40,7 +40,7 @@ def resolution_shares(model: SequenceClassifier, x: Tensor) -> Tensor:
         tensor([1.0000, 1.0000])
     """
     layers = [module for module in model.modules() if isinstance(module, MRConv)]
-    if in_training(model) or len({layer.resolutions for layer in layers}) != 1:
+    if in_training(model) or len({tuple(layer.spans) for layer in layers}) != 1:
         raise ArgumentError(
             "resolution_shares: the model must be in eval mode, in branches form, with equal "
             f"resolutions in all layers; got training={in_training(model)}, "
