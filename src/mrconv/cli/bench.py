@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 HELP = "measure speed, memory and errors side by side with other ways, each beside its bar"
 
-NAMES: "tuple[BenchName, ...]" = ("conv", "branches", "layers")
+NAMES: "tuple[BenchName, ...]" = ("conv", "branches", "layers", "stream")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
