@@ -37,6 +37,11 @@ class Spikes:
         """float32 or float64."""
         return self.values.dtype
 
+    @property
+    def device(self) -> torch.device:
+        """Where it lies."""
+        return self.values.device
+
     def weighted(self, factor: Tensor) -> "Spikes":
         """Times one factor a channel (D,)."""
         return replace(self, values=factor[:, None] * self.values)
@@ -68,6 +73,11 @@ class Window:
         """float32 or float64."""
         return self.amplitudes.dtype
 
+    @property
+    def device(self) -> torch.device:
+        """Where it lies."""
+        return self.amplitudes.device
+
     def weighted(self, factor: Tensor) -> "Window":
         """Times one factor a channel (D,)."""
         return replace(self, amplitudes=factor[:, None, None] * self.amplitudes)
@@ -92,6 +102,11 @@ class Dense:
     def dtype(self) -> torch.dtype:
         """float32 or float64."""
         return self.taps.dtype
+
+    @property
+    def device(self) -> torch.device:
+        """Where it lies."""
+        return self.taps.device
 
     def weighted(self, factor: Tensor) -> "Dense":
         """Times one factor a channel (D,)."""
