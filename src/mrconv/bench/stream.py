@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from ..errors import ArgumentError
 from .cases import Case, Options
 from .picture import check_picture, write_picture
 from .stream_audio import audio_cases
@@ -22,13 +21,11 @@ def stream_cases(options: Options) -> list[Case]:
         Cases of times, of errors and of sound, and one that draws the times.
 
     Raises:
-        ArgumentError: If the device is not the CPU, or the picture neither SVG nor PNG.
+        ArgumentError: If the picture is neither SVG nor PNG.
         MissingExtraError: If a picture is wanted and matplotlib is not installed.
     """
     if options.device != "cpu":
-        raise ArgumentError(
-            f"bench stream: device must be 'cpu'; got {options.device!r}. Leave --device out."
-        )
+        return [Case("streams", lambda: ["  streams skipped, they are measured on the CPU only"])]
     if options.picture is not None:
         check_picture(options.picture)
     curves: Curves = {}

@@ -5,12 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ..merging import merge
 from ..models import SequenceBackbone, SequenceClassifier
 from ..streaming import Streamer
 from .cases import Case, Options
-from .record import Row
+from .record import Better, Row
 from .stream_clock import each_seconds
 from .stream_contestants import FORMS, make_layer, make_stream
 from .threads import on_threads
@@ -36,7 +37,7 @@ class Load(NamedTuple):
 
 
 LOADS = (Load(64, 8000, 1, 3.0, 1000 * PIECE), Load(128, 16000, 2, 1.0, None))
-PIECES, QUICK_PIECES = 500, 3
+PIECES, QUICK_PIECES, WARM = 500, 3, 10
 QUICK_CHANNELS = 4
 
 # A long stream: channels, length, samples, samples of a chunk
@@ -77,39 +78,53 @@ def spoken_model(channels: int, seed: int = 0) -> SequenceClassifier:
 
 def _load_case(load: Load, options: Options) -> Case:
     def measure() -> Iterator[Row]:
-        model = spoken_model(QUICK_CHANNELS if options.quick else load.channels, options.seed)
+        channels = QUICK_CHANNELS if options.quick else load.channels
+        model = spoken_model(channels, options.seed)
         branches = Streamer(model, window=LENGTH)
-        advised = branches.explain()
-        cheaper = all(row.merged is None or row.operations < row.merged for row in advised.rows)
-        streams = {"branches": branches, "merged": Streamer(merge(model), window=LENGTH)}
-        for form, stream in streams.items():
-            yield from _real_time(load, form, stream, advised=cheaper == (form == "branches"))
-
-    def _real_time(load: Load, form: str, stream: Streamer, *, advised: bool) -> Iterator[Row]:
-        size, count = round(PIECE * load.rate), options.repeats or PIECES
-        x = torch.randn(1, size, 1, generator=torch.Generator().manual_seed(options.seed))
-        state = stream.init_state(1)
-
-        def call() -> None:
-            nonlocal state
-            _, state = stream.chunk(x, state)
-
-        with on_threads(load.cores):
-            each_seconds(call, 10)
-            taken = each_seconds(call, QUICK_PIECES if options.quick else count)
-        name = f"{load}, {form}{' (as explain() advises)' if advised else ''}"
-        low, middle, high = (PIECE / one for one in np.quantile(taken, [0.75, 0.5, 0.25]))
-        yield Row(f"{name}: faster than real time, median chunk", middle, "times", (low, high))
-        bar, better = (load.bar, "higher") if advised else (None, None)
-        yield Row(
-            f"{name}: faster than real time", PIECE / taken.mean(), "times", None, bar, better
-        )
-        bar = load.latency_bar if advised else None
-        slow = 1000 * float(np.percentile(taken, 99))
-        better = None if bar is None else "lower"
-        yield Row(f"{name}: 99th percentile of a chunk", slow, "ms", None, bar, better)
+        costs = branches.explain().rows
+        cheaper = all(row.merged is None or row.operations < row.merged for row in costs)
+        forms = {"branches": branches, "merged": Streamer(merge(model), window=LENGTH)}
+        advised = "branches" if cheaper else "merged"
+        for form, stream in forms.items():
+            taken = _piece_seconds(load, stream, options)
+            if form == advised:
+                form = f"{form} (as explain() advises)"
+                yield from _real_time_rows(f"{load}, {form}", taken, load.bar, load.latency_bar)
+            else:
+                yield from _real_time_rows(f"{load}, {form}", taken)
 
     return Case(str(load), measure)
+
+
+def _piece_seconds(load: Load, stream: Streamer, options: Options) -> NDArray[np.float64]:
+    """What every piece takes, the first ten left out."""
+    size = round(PIECE * load.rate)
+    count = QUICK_PIECES if options.quick else options.repeats or PIECES
+    x = torch.randn(1, size, 1, generator=torch.Generator().manual_seed(options.seed))
+    state = stream.init_state(1)
+
+    def call() -> None:
+        nonlocal state
+        _, state = stream.chunk(x, state)
+
+    with on_threads(load.cores):
+        return each_seconds(call, WARM + count)[WARM:]
+
+
+def _real_time_rows(
+    name: str,
+    taken: NDArray[np.float64],
+    bar: float | None = None,
+    latency_bar: float | None = None,
+) -> Iterator[Row]:
+    low, middle, high = (PIECE / float(one) for one in np.quantile(taken, [0.75, 0.5, 0.25]))
+    yield Row(f"{name}: sound over median time of a chunk", middle, "times", (low, high))
+    mean = PIECE / float(taken.mean())
+    better: Better | None = None if bar is None else "higher"
+    yield Row(f"{name}: faster than real time", mean, "times", None, bar, better)
+    slow = 1000 * float(np.percentile(taken, 99))
+    better = None if latency_bar is None else "lower"
+    yield Row(f"{name}: 99th percentile of a chunk", slow, "ms", None, latency_bar, better)
 
 
 def _long_rows(options: Options) -> Iterator[Row]:

@@ -19,6 +19,7 @@ __all__ = [
     "Rerun",
     "Running",
     "advanced",
+    "dense_layer",
     "make_layer",
     "make_stream",
 ]
@@ -52,7 +53,16 @@ def _branches(kernel: str) -> Callable[[int, int], MRConv]:
     return make
 
 
-def _dense(channels: int, length: int) -> LongConv:
+def dense_layer(channels: int, length: int) -> LongConv:
+    """One convolution whose taps all carry a value.
+
+    Args:
+        channels: D.
+        length: K, taps.
+
+    Returns:
+        The layer, in eval mode.
+    """
     return LongConv(channels, length).eval()
 
 
@@ -64,9 +74,9 @@ FORMS: dict[FormName, Form] = {
     "Fourier by windows": Form(_branches("fourier")),
     "dilated by gather": Form(_branches("dilated")),
     "sparse by gather": Form(_branches("sparse")),
-    "dense by tiles": Form(_dense),
-    "dense in partitions": Form(_dense, "partitioned"),
-    "dense, flat": Form(_dense, "flat"),
+    "dense by tiles": Form(dense_layer),
+    "dense in partitions": Form(dense_layer, "partitioned"),
+    "dense, flat": Form(dense_layer, "flat"),
     "modal recurrence": Form(_recurrence),
 }
 
@@ -187,15 +197,13 @@ class Rerun:
     """The parallel layer over the last L samples again, for the newest output.
 
     Args:
-        layer: One convolution.
-        channels: D.
-        length: L, in samples.
+        layer: One convolution; L is its number of taps.
         seed: Of the noise.
     """
 
-    def __init__(self, layer: LongConv, channels: int, length: int, seed: int = 0) -> None:
+    def __init__(self, layer: LongConv, seed: int = 0) -> None:
         noise = torch.Generator().manual_seed(seed)
-        self.layer, self.x = layer, torch.randn(1, channels, length, generator=noise)
+        self.layer, self.x = layer, torch.randn(1, *layer.taps.shape, generator=noise)
 
     @torch.no_grad()
     def step(self) -> Tensor:

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-import torch
-
 from .cases import Case, Options
 from .record import Row
 from .stream_clock import percentile_over_median, period_seconds, worst_step
@@ -14,6 +12,7 @@ from .stream_contestants import (
     NaiveDot,
     Rerun,
     Running,
+    dense_layer,
     make_layer,
     make_stream,
 )
@@ -63,7 +62,7 @@ def time_cases(curves: Curves, options: Options) -> list[Case]:
 
 def _running(form: FormName, length: int, options: Options) -> Running:
     """A stream whose memory is full but for the last few samples."""
-    channels = QUICK_CHANNELS if options.quick else CHANNELS
+    channels = _channels(options)
     stream = make_stream(form, make_layer(form, channels, length, options.seed))
     return Running(stream, channels, length - length // 16, options.seed)
 
@@ -114,18 +113,17 @@ def _kept(turns: Turns, what: str, length: int, curves: Curves) -> Iterator[Row]
         yield row
 
 
-def _dense_layer(length: int, options: Options) -> torch.nn.Module:
-    channels = QUICK_CHANNELS if options.quick else CHANNELS
-    return make_layer("dense by tiles", channels, length, options.seed)
-
-
 def _naive(length: int, options: Options) -> NaiveDot:
-    return NaiveDot(_dense_layer(length, options).taps.detach(), options.seed)
+    layer = dense_layer(_channels(options), length)
+    return NaiveDot(layer.taps.detach(), options.seed)
 
 
 def _again(length: int, options: Options) -> Rerun:
-    layer = _dense_layer(length, options)
-    return Rerun(layer, layer.taps.shape[0], length, options.seed)
+    return Rerun(dense_layer(_channels(options), length), options.seed)
+
+
+def _channels(options: Options) -> int:
+    return QUICK_CHANNELS if options.quick else CHANNELS
 
 
 def _growth_rows(options: Options) -> Iterator[Row]:
