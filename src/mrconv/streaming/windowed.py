@@ -58,7 +58,6 @@ class WindowedStepper(Stepper):
     spans: Tensor
     turns: Tensor
     lags: Tensor
-    head: Tensor
     short: Tensor
 
     def __init__(self, windows: Sequence[Window]) -> None:
@@ -105,8 +104,11 @@ class WindowedStepper(Stepper):
             if end <= BLOCK:
                 summed[:, starts[i] : end] += series[i, :, : spans[i]]
         longest = max((end for end in ends if end <= BLOCK), default=0)
-        self.register_buffer("head", series[self.long].to(self.dtype))  # (R', D, n)
         self.register_buffer("short", summed[:, :longest].to(self.dtype))
+        head = series[self.long].permute(2, 0, 1).to(self.dtype)  # (n, R', D)
+        for level in (1 << k for k in range(BLOCK.bit_length())):
+            spectrum = torch.fft.rfft(head[:level], 2 * level, dim=0)
+            self.register_buffer(f"spectrum_{level}", torch.view_as_real(spectrum))
 
     def _phases(self, samples: Tensor) -> Tensor:
         """Cos and sin of 2 pi m s / l_i at samples s (B, n).                 (B, n, R, M, 2)."""
@@ -115,7 +117,7 @@ class WindowedStepper(Stepper):
     def init_state(self, batch_size: int) -> State:
         """A silent ring buffer and sums of nothing."""
         channels = self.amplitudes.shape[3]
-        ring = empty(batch_size, self.reach + 1 + BLOCK, channels, like=self.head)
+        ring = empty(batch_size, self.reach + 1 + BLOCK, channels, like=self.short)
         sums = empty(batch_size, *self.amplitudes.shape, like=self.amplitudes)
         position = empty(batch_size, like=self.spans)
         return State({"ring": ring, "A": sums, "B": sums.clone(), "position": position})
@@ -181,10 +183,12 @@ class WindowedStepper(Stepper):
         towards = [(factor[long] * A).sum(3) for factor in (self.amplitudes, self.turned)]
         weights = torch.stack(towards, 3).flatten(1, 3)  # (B, R' M 2, D)
         going_on = (phases[:, :, long].flatten(2) @ weights).transpose(1, 2)
-        change = (entering - leaving)[:, :, long].permute(0, 2, 3, 1)  # (B, R', D, n)
-        channels = change.flatten(1, 2).contiguous()
-        y = long_convolution(channels, self.head[..., :count].flatten(0, 1))
-        return going_on.to(dtype) + y.unflatten(1, (len(long), -1)).sum(1)
+        change = (entering - leaving)[:, :, long]  # (B, n, R', D)
+        level = 1 << (count - 1).bit_length()
+        spectrum = torch.fft.rfft(change, 2 * level, dim=1)
+        spectrum *= torch.view_as_complex(self.get_buffer(f"spectrum_{level}"))
+        y = torch.fft.irfft(spectrum.sum(2), 2 * level, dim=1)[:, :count]
+        return going_on.to(dtype) + y.transpose(1, 2)
 
     def _move_sums(
         self, state: State, phases: Tensor, entering: Tensor, leaving: Tensor, valid: Tensor
@@ -204,11 +208,15 @@ class WindowedStepper(Stepper):
         since = inside & (samples >= r[:, None])  # (B, n, R)
         taken = inside & ((samples >= (r - spans)[:, None]) | ~refreshed[:, None])
         lost = inside & (since | ~refreshed[:, None])
-        entering, leaving = entering.double(), leaving.double()
-        change = entering * taken[..., None] - leaving * lost[..., None]
-        both = torch.cat([change, entering * since[..., None]], -1)  # (B, n, R, 2 D)
-        added = phases.permute(0, 2, 3, 4, 1).flatten(2, 3) @ both.transpose(1, 2)
-        to_a, to_b = added.unflatten(2, (-1, 2)).chunk(2, -1)  # (B, R, M, 2, D)
+        table = phases.permute(0, 2, 3, 4, 1).flatten(2, 3)  # (B, R, 2 M, n)
+
+        def masked(mask: Tensor) -> Tensor:
+            return table * mask.transpose(1, 2)[:, :, None]
+
+        came = torch.cat([masked(taken), masked(since)], 2) @ entering.double().transpose(1, 2)
+        gone = masked(lost) @ leaving.double().transpose(1, 2)  # (B, R, 2 M, D)
+        came_to_a, to_b = came.unflatten(2, (2, -1, 2)).unbind(2)  # (B, R, M, 2, D)
+        to_a = came_to_a - gone.unflatten(2, (-1, 2))
         inherits = (refreshed & (t0 > r - spans))[..., None, None, None]
         goes_on = ~refreshed[..., None, None, None]
         A.copy_(torch.where(goes_on, A, B * inherits) + to_a)
