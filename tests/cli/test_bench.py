@@ -49,8 +49,17 @@ def test_all_benches_write_a_file_each(mrconv_command, tmp_path, small_benches):
         assert content["bench"] == name
         assert content["command"] == f"mrconv bench {name} --seed 1 --only a"
         assert [row["holds"] for row in content["rows"]] == [False]
-    assert told.out.count("a sentence\n") == 3
-    assert told.out.count("0 of 1 bars hold.\n") == 3
+    assert told.out.count("a sentence\n") == len(BENCHES)
+    assert told.out.count("0 of 1 bars hold.\n") == len(BENCHES)
+
+
+def test_every_bench_of_all_has_a_picture_of_its_own(mrconv_command, tmp_path, monkeypatch):
+    wanted = []
+    for name in BENCHES:
+        monkeypatch.setitem(BENCHES, name, lambda options: wanted.append(options.picture) or [])
+    assert mrconv_command("bench", "layers", "--picture", "a.png").code == 0
+    assert mrconv_command("bench", "all", "--picture", tmp_path).code == 0
+    assert wanted == ["a.png", *(str(tmp_path / f"{name}.svg") for name in BENCHES)]
 
 
 def test_mistakes_are_one_line(mrconv_command, tmp_path, small_benches):

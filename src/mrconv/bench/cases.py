@@ -27,7 +27,7 @@ class Options:
         quick: Whether tiny shapes and few rounds try the bench out; its bars then say little.
         busy: Whether to measure beside a busy process only (conv).
         device: "cpu" or "cuda".
-        picture: File for a picture (layers); None: none is drawn.
+        picture: File for a picture (layers, stream); None: none is drawn.
 
     Raises:
         ArgumentError: If a number is too small, or there is no such device.

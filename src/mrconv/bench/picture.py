@@ -1,4 +1,4 @@
-"""The picture of ``mrconv bench layers``, as a file."""
+"""The pictures of ``mrconv bench layers`` and ``stream``, as files."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -32,11 +32,11 @@ def check_picture(path: str) -> None:
 
 
 def write_picture(path: str, panels: Mapping[str, Mapping[str, Mapping[int, float]]]) -> None:
-    """Draws one line a layer and one panel a pass.
+    """Draws one line a contestant and one panel for each thing that was timed.
 
     Args:
         path: The file, .svg or .png; its folder is made.
-        panels: Milliseconds by pass, layer and length.
+        panels: Milliseconds by panel, contestant and length.
     """
     import matplotlib
 

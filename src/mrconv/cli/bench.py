@@ -2,6 +2,7 @@
 
 import argparse
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ if TYPE_CHECKING:
 
 HELP = "measure speed, memory and errors side by side with other ways, each beside its bar"
 
-NAMES: "tuple[BenchName, ...]" = ("conv", "branches", "layers")
+NAMES: "tuple[BenchName, ...]" = ("conv", "branches", "layers", "stream")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +20,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", metavar="FILE", help="write the numbers as JSON; all: a folder, one file a bench"
     )
-    parser.add_argument("--picture", metavar="FILE", help="draw the layers' times, .svg or .png")
+    parser.add_argument(
+        "--picture",
+        metavar="FILE",
+        help="draw the times of layers or streams, .svg or .png; all: a folder of .svg",
+    )
     parser.add_argument("--threads", type=int, metavar="N", help="of torch (default: torch's own)")
     parser.add_argument(
         "--repeats", type=int, metavar="N", help="rounds of each measurement (default: by time)"
@@ -57,13 +62,23 @@ def run(args: argparse.Namespace) -> int:
     )
     names = NAMES if args.bench == "all" else (args.bench,)
     # the words of a mistake come before anything is measured
-    cases = {name: selected(BENCHES[name](options), args.only) for name in names}
+    cases = {
+        name: selected(BENCHES[name](_with_picture(name, args, options)), args.only)
+        for name in names
+    }
     for name, chosen in cases.items():
         rows = _measure(chosen)
         if args.json:
             path = Path(args.json, f"{name}.json") if args.bench == "all" else Path(args.json)
             _write(path, name, rows, args, options)
     return 0
+
+
+def _with_picture(name: "BenchName", args: argparse.Namespace, options: "Options") -> "Options":
+    """The picture of one bench, where all would draw theirs to one file."""
+    if args.picture is None or args.bench != "all":
+        return options
+    return replace(options, picture=str(Path(args.picture, f"{name}.svg")))
 
 
 def _measure(cases: "list[Case]") -> "list[Row]":

@@ -57,9 +57,9 @@ class GatherStepper(Stepper):
         """One sample; torch operations on tensors only."""
         ring, position = state.tensors["ring"], state.tensors["position"]
         write(ring, position[:, None], x[:, None])
-        past = read(ring, position[:, None] - self.lags)  # (B, Q, D)
+        past = read(ring, position[:, None] - self.lags)  # a copy (B, Q, D)
         position += 1
-        return (past * self.weights).sum(1), state
+        return past.mul_(self.weights).sum(1), state
 
     def chunk(self, x: Tensor, state: State, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Blocks of samples: written first, then gathered."""
@@ -69,9 +69,9 @@ class GatherStepper(Stepper):
         for piece, valid in blocks(x, lengths, max(1, min(SLACK, GATHERED // one))):
             samples = advance(position, piece.shape[1])  # (B, m)
             write(ring, samples, piece)
-            past = read(ring, (samples[..., None] - self.lags).flatten(1))  # (B, m Q, D)
+            past = read(ring, (samples[..., None] - self.lags).flatten(1))  # a copy (B, m Q, D)
             past = past.unflatten(1, (piece.shape[1], -1))
-            outputs.append((past * self.weights).sum(2))
+            outputs.append(past.mul_(self.weights).sum(2))
             position += valid
         return torch.cat(outputs, 1).transpose(1, 2), state
 

@@ -53,7 +53,7 @@ class ConvolutionStepper(Stepper):
 
     time_axis = 2
     skip: Tensor | None
-    bias: Tensor | None
+    bias: Tensor
 
     def __init__(
         self,
@@ -69,7 +69,8 @@ class ConvolutionStepper(Stepper):
         self.dtype = pieces[0].dtype
         self.parts = nn.ModuleDict(_steppers(pieces, dense))
         self.register_buffer("skip", None if skip is None else widened(skip.detach()).clone())
-        self.register_buffer("bias", None if bias is None else widened(bias.detach()).clone())
+        silence = torch.zeros(self.channels, dtype=self.dtype, device=pieces[0].device)
+        self.register_buffer("bias", silence if bias is None else widened(bias.detach()).clone())
 
     def _steppers(self) -> Iterator[tuple[str, Stepper]]:
         for name, part in self.parts.items():
@@ -85,22 +86,27 @@ class ConvolutionStepper(Stepper):
         """One sample through every part."""
         self._check(x)
         u, parts = widened(x), {}
-        y = torch.zeros_like(u) if self.skip is None else self.skip * u
+        y = self._direct(u, self.bias, self.skip)
         for name, stepper in self._steppers():
             output, parts[name] = stepper.step(u, state.parts[name])
             y = y + output
-        return (y if self.bias is None else y + self.bias).to(x.dtype), State({}, parts)
+        return y.to(x.dtype), State({}, parts)
 
     def chunk(self, x: Tensor, state: State, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Any number of samples through every part."""
         self._check(x)
         u, parts = widened(x), {}
-        y = torch.zeros_like(u) if self.skip is None else self.skip[:, None] * u
+        skip = None if self.skip is None else self.skip[:, None]
+        y = self._direct(u, self.bias[:, None], skip)
         for name, stepper in self._steppers():
             output, parts[name] = stepper.chunk(u, state.parts[name], lengths)
             y = y + output
-        y = y if self.bias is None else y + self.bias[:, None]
         return y.to(x.dtype), State({}, parts)
+
+    @staticmethod
+    def _direct(u: Tensor, bias: Tensor, skip: Tensor | None) -> Tensor:
+        """The input times ``skip``, and the bias."""
+        return bias.expand_as(u) if skip is None else torch.addcmul(bias, skip, u)
 
     def _check(self, x: Tensor) -> None:
         if x.ndim < 2 or x.shape[1] != self.channels:

@@ -112,7 +112,7 @@ class Streamer:
         """
         self._check_rows("step", x, state)
         y, inner = self.stepper.step(x, state.part("model"))
-        return y, self._moved(state, inner, torch.ones_like(state.tensors["position"]))
+        return y, self._moved(state, inner, 1)
 
     @torch.no_grad()
     def chunk(self, x: Tensor, state: State, lengths: Tensor | None = None) -> tuple[Tensor, State]:
@@ -137,15 +137,15 @@ class Streamer:
                 f"chunk: input must have time on axis {axis}; got {tuple(x.shape)}. "
                 "Use step for one sample without a time axis."
             )
-        count = torch.full_like(state.tensors["position"], x.shape[axis])
+        count: Tensor | int = x.shape[axis]
         if lengths is not None:
             check_lengths("chunk", lengths, x.shape[0], x.shape[axis])
-            x, count = _masked(x, lengths, axis), lengths.to(count)
+            x, count = _masked(x, lengths, axis), lengths.to(state.tensors["position"])
         y, inner = self.stepper.chunk(x, state.part("model"), lengths)
         y = y if lengths is None else _masked(y, lengths, axis)
         return y, self._moved(state, inner, count)
 
-    def _moved(self, state: State, inner: State, count: Tensor) -> State:
+    def _moved(self, state: State, inner: State, count: Tensor | int) -> State:
         state.tensors["position"].add_(count)
         return State(state.tensors, {"model": inner})
 

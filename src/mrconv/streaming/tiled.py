@@ -9,13 +9,13 @@ from torch.nn import functional
 
 from .._checks import mask_invalid, widened
 from ..convolution import long_convolution
-from .ring import add, advance, read, write
+from .ring import Samples, add, advance, read, together, write
 from .state import State
 from .stepper import Cost, Stepper, empty
 
 __all__ = ["TiledStepper", "equal_rows"]
 
-#: Samples that are convolved directly before tiles take over.
+#: Samples whose outputs take their inputs directly, before tiles take over.
 BASE = 32
 
 
@@ -25,7 +25,8 @@ class TiledStepper(Stepper):
     When i samples are in and 2^k is the largest power of two that divides i, the last S = 2^k
     samples are convolved with the first 2 S taps, and the S results that lie ahead are added up in
     a ring ``ahead``. Every pair of an input and a later output falls into exactly one such tile, or
-    into one base block, where it is summed directly. Tiles are no larger than the kernel.
+    into one base block of 32 samples, to whose outputs each input adds its share as it comes. Tiles
+    are no larger than the kernel; the largest, P, starts the ring anew, so nothing is cleared.
 
     A step computes for all rows at once, then for the rows that are due for a tile of each size.
     A chunk takes the largest aligned pieces; rows at different positions are taken one by one.
@@ -49,7 +50,7 @@ class TiledStepper(Stepper):
 
     time_axis = 2
     taps: Tensor
-    near: Tensor
+    shifted: Tensor
 
     def __init__(self, taps: Tensor) -> None:
         super().__init__()
@@ -58,7 +59,10 @@ class TiledStepper(Stepper):
         padded = functional.pad(taps, (0, 2 * self.size - taps.shape[1]))
         self.num_taps = taps.shape[1]
         self.register_buffer("taps", padded)
-        self.register_buffer("near", padded[:, :BASE].t().contiguous())  # (b, D)
+        # rows BASE - p.. are the taps of an input at place p for the outputs of its whole block
+        self.register_buffer(
+            "shifted", functional.pad(padded[:, :BASE], (BASE, 0)).t().contiguous()
+        )
         self.levels = [BASE << k for k in range((self.size // BASE).bit_length())]
         for level in self.levels:
             spectrum = torch.fft.rfft(padded[:, : 2 * level]).t().contiguous()
@@ -71,38 +75,64 @@ class TiledStepper(Stepper):
         return State({"ring": ring, "ahead": ring.clone(), "position": position})
 
     def step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        """One sample: what lies ahead, the base block, then the tiles that are due."""
+        """One sample: its share of the base block, what lies ahead, then the tiles that are due."""
         ring, ahead, position = (state.tensors[name] for name in ("ring", "ahead", "position"))
-        now = position[:, None]
+        places = position.tolist()
+        now = self._samples(position, places, 0, 1)
         write(ring, now, x[:, None])
-        lags = torch.arange(BASE, device=x.device)
-        recent = read(ring, now - lags) * self.near  # (B, b, D)
-        inside = lags <= torch.remainder(now, BASE)  # (B, b)
-        y = read(ahead, now)[:, 0] + (recent * inside[..., None]).sum(1)
-        write(ahead, now, torch.zeros_like(x)[:, None])
+        add(ahead, *self._share(x, position, places))
+        y = read(ahead, now)[:, 0].clone()
         position += 1
         self._tiles(state)
         return y, state
 
+    def _samples(self, position: Tensor, places: list[int], start: int, count: int) -> Samples:
+        """Samples ``start`` .. of each row, as slots where all rows stand at one position.
+
+        Args:
+            position: Samples seen by each row.                            (B,)
+            places: The same numbers.
+            start: First sample, from the position on.
+            count: Samples, which do not pass the end of the ring if they are slots.
+        """
+        place = together(places)
+        if place is None:
+            return advance(position + start, count)
+        first = (place + start) % self.size
+        return slice(first, first + count)
+
+    def _share(self, x: Tensor, position: Tensor, places: list[int]) -> tuple[Samples, Tensor]:
+        """The samples of each row's base block, and what the newest input adds to them."""
+        place = together(places)
+        if place is not None:
+            within = place % BASE
+            near = self.shifted[BASE - within : 2 * BASE - within]
+            return self._samples(position, places, -within, BASE), x[:, None] * near
+        within = position % BASE
+        near = self.shifted[advance(BASE - within, BASE)]  # (B, b, D)
+        return advance(position - within, BASE), x[:, None] * near
+
     def _tiles(self, state: State) -> None:
         """Runs the tile that is due for each row, all rows of one size at once."""
         lowest = [min(i & -i, self.size) for i in state.tensors["position"].tolist()]
-        for level in self.levels:
-            due = [row for row, bit in enumerate(lowest) if bit == level]
-            if due:
-                rows = (
-                    None if len(due) == len(lowest) else torch.tensor(due, device=self.taps.device)
-                )
+        for level in set(lowest):
+            if level >= BASE:
+                due = [row for row, bit in enumerate(lowest) if bit == level]
+                everyone = len(due) == len(lowest)
+                rows = None if everyone else torch.tensor(due, device=self.taps.device)
                 self._tile(state, rows, level)
 
     def _tile(self, state: State, rows: Tensor | None, size: int) -> None:
         ring, ahead, position = (state.tensors[name] for name in ("ring", "ahead", "position"))
         now = position if rows is None else position[rows]
-        block = read(ring, advance(now - size, size), rows)  # (B', S, D)
+        places = now.tolist()
+        block = read(ring, self._samples(now, places, -size, size), rows)  # (B', S, D)
         spectrum = torch.fft.rfft(block, 2 * size, dim=1)
         spectrum *= torch.view_as_complex(self.get_buffer(f"spectrum_{size}"))
         results = torch.fft.irfft(spectrum, 2 * size, dim=1)[:, size:]
-        add(ahead, advance(now, size), results, rows)
+        # all slots lie ahead of the largest tile: what they hold is spent
+        put = write if size == self.size else add
+        put(ahead, self._samples(now, places, 0, size), results, rows)
 
     def chunk(self, x: Tensor, state: State, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Aligned pieces of up to P samples, rows of equal position and length together."""
@@ -122,20 +152,18 @@ class TiledStepper(Stepper):
     def _pieces(self, u: Tensor, state: State) -> Tensor:
         """A chunk of rows at one position modulo P."""
         ring, ahead, position = (state.tensors[name] for name in ("ring", "ahead", "position"))
-        phase, start, outputs = int(position[0]) % self.size, 0, [u[..., :0]]
+        place, start, outputs = int(position[0]), 0, [u[..., :0]]
         while start < u.shape[-1]:
-            count = self._aligned(phase, u.shape[-1] - start)
+            count = self._aligned(place % self.size, u.shape[-1] - start)
+            rest = max(count, BASE - place % BASE)  # outputs up to the end of the base block
+            samples = self._samples(position, [place], 0, rest)
             piece = u[..., start : start + count]
-            within = phase % BASE if count < BASE else 0
-            samples = advance(position - within, within + count)
-            write(ring, samples[:, within:], piece.transpose(1, 2))
-            block = read(ring, samples).transpose(1, 2) if within else piece
-            own = long_convolution(block.contiguous(), self.taps[:, : within + count])
-            y = own[..., within:] + read(ahead, samples[:, within:]).transpose(1, 2)
-            write(ahead, samples[:, within:], torch.zeros_like(piece).transpose(1, 2))
-            outputs.append(y)
+            write(ring, self._samples(position, [place], 0, count), piece.transpose(1, 2))
+            padded = functional.pad(piece, (0, rest - count))
+            add(ahead, samples, long_convolution(padded, self.taps[:, :rest]).transpose(1, 2))
+            outputs.append(read(ahead, samples)[:, :count].transpose(1, 2).clone())
             position += count
-            start, phase = start + count, (phase + count) % self.size
+            start, place = start + count, place + count
             self._tiles(state)
         return torch.cat(outputs, -1)
 
@@ -149,7 +177,7 @@ class TiledStepper(Stepper):
 
     def costs(self, place: str = "") -> Iterator[Cost]:
         """The base block and the tiles, amortised."""
-        operations = tiled_operations(self.near.shape[1], self.num_taps)
+        operations = tiled_operations(len(self.taps), self.num_taps)
         yield Cost(
             place, f"relaxed tiling, {self.num_taps} taps", operations, self.init_state(1).nbytes
         )

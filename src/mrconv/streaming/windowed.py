@@ -53,13 +53,11 @@ class WindowedStepper(Stepper):
 
     time_axis = 2
     table: Tensor
-    real: Tensor
-    imaginary: Tensor
-    modes: Tensor
+    amplitudes: Tensor
+    turned: Tensor
     spans: Tensor
-    starts: Tensor
-    scale: Tensor
-    head: Tensor
+    turns: Tensor
+    lags: Tensor
     short: Tensor
 
     def __init__(self, windows: Sequence[Window]) -> None:
@@ -69,16 +67,16 @@ class WindowedStepper(Stepper):
         like = windows[0].amplitudes.detach()
         self.dtype, self.reach = like.dtype, max(map(sum, zip(spans, starts, strict=True)))
         self._keep_amplitudes(windows)
-        modes = torch.arange(self.real.shape[1], device=like.device)
+        modes = torch.arange(self.amplitudes.shape[1], device=like.device)
         # every angle 2 pi m s / l_i is a multiple of 2 pi / period
         angles = torch.arange(period, dtype=torch.float64, device=like.device)
         angles *= 2 * math.pi / period
         numbers = torch.tensor([spans, starts], device=like.device)
         self.register_buffer("table", torch.stack([angles.cos(), angles.sin()], -1))
-        self.register_buffer("modes", modes)
         self.register_buffer("spans", numbers[0])
-        self.register_buffer("starts", numbers[1])
-        self.register_buffer("scale", period // numbers[0])
+        self.register_buffer("turns", (period // numbers[0])[:, None] * modes)  # (R, M)
+        # what enters the windows and what leaves them
+        self.register_buffer("lags", torch.cat([numbers[1], numbers.sum(0)]))
         self._keep_taps(spans, starts)
 
     def _keep_amplitudes(self, windows: Sequence[Window]) -> None:
@@ -87,16 +85,18 @@ class WindowedStepper(Stepper):
             functional.pad(w.amplitudes.detach().double(), (0, 0, 0, most - w.amplitudes.shape[1]))
             for w in windows
         ]
-        amplitudes = torch.stack(padded).permute(3, 0, 2, 1)  # (2, R, M, D)
-        self.register_buffer("real", amplitudes[0].contiguous())
-        self.register_buffer("imaginary", amplitudes[1].contiguous())
+        amplitudes = torch.stack(padded).permute(0, 2, 3, 1).contiguous()  # (R, M, 2, D)
+        real, imaginary = amplitudes.unbind(2)
+        self.register_buffer("amplitudes", amplitudes)
+        self.register_buffer("turned", torch.stack([-imaginary, real], 2))  # times i
 
     def _keep_taps(self, spans: Sequence[int], starts: Sequence[int]) -> None:
         """Taps of the windows: all of the short ones in sum, the first of each long one."""
         lags = torch.arange(BLOCK, device=self.table.device)
         phases = self._phases(lags[None])[0]  # (n, R, M, 2)
-        series = torch.einsum("nrm,rmd->rdn", phases[..., 0], self.real)
-        series -= torch.einsum("nrm,rmd->rdn", phases[..., 1], self.imaginary)
+        # Re(c exp(i a)) = Re c cos a + Re(i c) sin a
+        series = torch.einsum("nrm,rmd->rdn", phases[..., 0], self.amplitudes[:, :, 0])
+        series += torch.einsum("nrm,rmd->rdn", phases[..., 1], self.turned[:, :, 0])
         ends = [span + start for span, start in zip(spans, starts, strict=True)]
         self.long = [i for i, end in enumerate(ends) if end > BLOCK]
         summed = series.new_zeros(series.shape[1], BLOCK)
@@ -104,43 +104,41 @@ class WindowedStepper(Stepper):
             if end <= BLOCK:
                 summed[:, starts[i] : end] += series[i, :, : spans[i]]
         longest = max((end for end in ends if end <= BLOCK), default=0)
-        self.register_buffer("head", series[self.long].to(self.dtype))  # (R', D, n)
         self.register_buffer("short", summed[:, :longest].to(self.dtype))
+        head = series[self.long].permute(2, 0, 1).to(self.dtype)  # (n, R', D)
+        for level in (1 << k for k in range(BLOCK.bit_length())):
+            spectrum = torch.fft.rfft(head[:level], 2 * level, dim=0)
+            self.register_buffer(f"spectrum_{level}", torch.view_as_real(spectrum))
 
     def _phases(self, samples: Tensor) -> Tensor:
         """Cos and sin of 2 pi m s / l_i at samples s (B, n).                 (B, n, R, M, 2)."""
-        within = torch.remainder(samples[..., None], self.spans) * self.scale
-        steps = torch.remainder(within[..., None] * self.modes, self.table.shape[0])
-        return self.table[steps]
+        return self.table[torch.remainder(samples[..., None, None] * self.turns, len(self.table))]
 
     def init_state(self, batch_size: int) -> State:
         """A silent ring buffer and sums of nothing."""
-        channels = self.real.shape[2]
-        ring = empty(batch_size, self.reach + 1 + BLOCK, channels, like=self.head)
-        sums = empty(batch_size, *self.real.shape[:2], 2, channels, like=self.real)
-        position = empty(batch_size, like=self.modes)
+        channels = self.amplitudes.shape[3]
+        ring = empty(batch_size, self.reach + 1 + BLOCK, channels, like=self.short)
+        sums = empty(batch_size, *self.amplitudes.shape, like=self.amplitudes)
+        position = empty(batch_size, like=self.spans)
         return State({"ring": ring, "A": sums, "B": sums.clone(), "position": position})
 
     def step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """One sample; torch operations on tensors only."""
         ring, position = state.tensors["ring"], state.tensors["position"]
         write(ring, position[:, None], x[:, None])
-        lags = torch.cat([self.starts, self.starts + self.spans])
-        entering, leaving = read(ring, position[:, None] - lags).double().chunk(2, 1)  # (B, R, D)
+        ends = read(ring, position[:, None] - self.lags).double()
+        entering, leaving = ends.chunk(2, 1)  # (B, R, D)
         phases = self._phases(position[:, None])[:, 0, ..., None]  # (B, R, M, 2, 1)
         A, B = state.tensors["A"], state.tensors["B"]
         goes_on = (torch.remainder(position[:, None], self.spans) != 0)[..., None, None, None]
         torch.where(goes_on, A, B, out=A)
         A.addcmul_(phases, (entering - leaving)[:, :, None, None])
         B.mul_(goes_on).addcmul_(phases, entering[:, :, None, None])
-        cosine, sine = phases.unbind(3)
-        weights = [
-            self.real * cosine - self.imaginary * sine,
-            self.real * sine + self.imaginary * cosine,
-        ]
+        cosine, sine = phases.split(1, 3)  # (B, R, M, 1, 1)
+        weights = (self.amplitudes * cosine).addcmul_(self.turned, sine)  # c exp(i a) as two reals
         position += 1
-        y = (A[:, :, :, 0] * weights[0]).sum((1, 2)) + (A[:, :, :, 1] * weights[1]).sum((1, 2))
-        return y.to(x.dtype), state
+        # A holds sums of u cos a and u sin a: Re(w conj z) = Re w Re z + Im w Im z
+        return weights.mul_(A).sum((1, 2, 3)).to(x.dtype), state
 
     def chunk(self, x: Tensor, state: State, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Blocks of samples; the same numbers as the steps to rounding."""
@@ -159,8 +157,7 @@ class WindowedStepper(Stepper):
 
     def _ends(self, ring: Tensor, samples: Tensor) -> tuple[Tensor, Tensor]:
         """What enters and what leaves each window at each sample.          (B, n, R, D) each."""
-        lags = torch.cat([self.starts, self.starts + self.spans])
-        values = read(ring, (samples[..., None] - lags).flatten(1))
+        values = read(ring, (samples[..., None] - self.lags).flatten(1))
         entering, leaving = values.unflatten(1, (samples.shape[1], -1)).chunk(2, 2)
         return entering, leaving
 
@@ -183,17 +180,15 @@ class WindowedStepper(Stepper):
         if not long:
             return entering.new_zeros(())
         A = state.tensors["A"][:, long]  # (B, R', M, 2, D)
-        real, imaginary = self.real[long], self.imaginary[long]
-        towards = [
-            real * A[:, :, :, 0] + imaginary * A[:, :, :, 1],
-            real * A[:, :, :, 1] - imaginary * A[:, :, :, 0],
-        ]
+        towards = [(factor[long] * A).sum(3) for factor in (self.amplitudes, self.turned)]
         weights = torch.stack(towards, 3).flatten(1, 3)  # (B, R' M 2, D)
         going_on = (phases[:, :, long].flatten(2) @ weights).transpose(1, 2)
-        change = (entering - leaving)[:, :, long].permute(0, 2, 3, 1)  # (B, R', D, n)
-        channels = change.flatten(1, 2).contiguous()
-        y = long_convolution(channels, self.head[..., :count].flatten(0, 1))
-        return going_on.to(dtype) + y.unflatten(1, (len(long), -1)).sum(1)
+        change = (entering - leaving)[:, :, long]  # (B, n, R', D)
+        level = 1 << (count - 1).bit_length()
+        spectrum = torch.fft.rfft(change, 2 * level, dim=1)
+        spectrum *= torch.view_as_complex(self.get_buffer(f"spectrum_{level}"))
+        y = torch.fft.irfft(spectrum.sum(2), 2 * level, dim=1)[:, :count]
+        return going_on.to(dtype) + y.transpose(1, 2)
 
     def _move_sums(
         self, state: State, phases: Tensor, entering: Tensor, leaving: Tensor, valid: Tensor
@@ -213,11 +208,15 @@ class WindowedStepper(Stepper):
         since = inside & (samples >= r[:, None])  # (B, n, R)
         taken = inside & ((samples >= (r - spans)[:, None]) | ~refreshed[:, None])
         lost = inside & (since | ~refreshed[:, None])
-        entering, leaving = entering.double(), leaving.double()
-        change = entering * taken[..., None] - leaving * lost[..., None]
-        both = torch.cat([change, entering * since[..., None]], -1)  # (B, n, R, 2 D)
-        added = phases.permute(0, 2, 3, 4, 1).flatten(2, 3) @ both.transpose(1, 2)
-        to_a, to_b = added.unflatten(2, (-1, 2)).chunk(2, -1)  # (B, R, M, 2, D)
+        table = phases.permute(0, 2, 3, 4, 1).flatten(2, 3)  # (B, R, 2 M, n)
+
+        def masked(mask: Tensor) -> Tensor:
+            return table * mask.transpose(1, 2)[:, :, None]
+
+        came = torch.cat([masked(taken), masked(since)], 2) @ entering.double().transpose(1, 2)
+        gone = masked(lost) @ leaving.double().transpose(1, 2)  # (B, R, 2 M, D)
+        came_to_a, to_b = came.unflatten(2, (2, -1, 2)).unbind(2)  # (B, R, M, 2, D)
+        to_a = came_to_a - gone.unflatten(2, (-1, 2))
         inherits = (refreshed & (t0 > r - spans))[..., None, None, None]
         goes_on = ~refreshed[..., None, None, None]
         A.copy_(torch.where(goes_on, A, B * inherits) + to_a)
@@ -225,6 +224,6 @@ class WindowedStepper(Stepper):
 
     def costs(self, place: str = "") -> Iterator[Cost]:
         """Twenty operations a mode."""
-        modes = self.real.numel()
-        windows = f"{self.spans.numel()} windows of {self.real.shape[1]} modes"
+        modes = self.amplitudes.numel() / 2
+        windows = f"{self.spans.numel()} windows of {self.amplitudes.shape[1]} modes"
         yield Cost(place, f"sliding DFT, {windows}", 20.0 * modes, self.init_state(1).nbytes)

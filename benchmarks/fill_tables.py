@@ -1,0 +1,94 @@
+"""Puts the numbers of benchmarks/results/stream.json into docs/performance.md.
+
+What stands between <!-- stream.json: NAME --> and <!-- end --> is written anew:
+
+    python benchmarks/fill_tables.py
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from mrconv.bench import Row, read_record
+
+HOME = Path(__file__).resolve().parents[1]
+RESULTS, PAGE = HOME / "benchmarks/results/stream.json", HOME / "docs/performance.md"
+MARKED = re.compile(r"(<!-- stream\.json: ([\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+PICTURE = "![Time of a step and of a chunk against length, one line a form](figures/stream.svg)\n"
+SIGNS = {"higher": "at least", "lower": "at most"}
+
+
+def by_length(rows: Sequence[Row], what: str) -> str:
+    """A table of one line a form and one column a length.
+
+    Args:
+        rows: Of the bench.
+        what: What was measured, as the rows' names begin.
+
+    Returns:
+        Lines of markdown.
+    """
+    named = re.compile(rf"{re.escape(what)}, (\d+) samples: (.+)")
+    found = [(named.fullmatch(row.name), row) for row in rows]
+    values = {
+        (match[2], int(match[1])): row for match, row in found if match and " / " not in match[2]
+    }
+    lengths = sorted({length for _, length in values})
+    unit = next(iter(values.values())).unit
+    lines = [f"| {what}, {unit} | " + " | ".join(f"{length:,}" for length in lengths) + " |"]
+    lines.append("|---" * (1 + len(lengths)) + "|")
+    for form in dict.fromkeys(form for form, _ in values):
+        cells = [number(values[form, n].value) if (form, n) in values else "-" for n in lengths]
+        lines.append(f"| {form} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def bars(rows: Sequence[Row]) -> str:
+    """A table of all numbers with a bar.
+
+    Args:
+        rows: Of the bench.
+
+    Returns:
+        Lines of markdown.
+    """
+    lines = ["| what | value | bar | |", "|---|---|---|---|"]
+    for row in rows:
+        if row.better is not None and row.bar is not None:
+            verdict = "holds" if row.holds else "missed"
+            value = f"{number(row.value)} {row.unit}"
+            lines.append(f"| {row.name} | {value} | {SIGNS[row.better]} {row.bar:g} | {verdict} |")
+    return "\n".join(lines) + "\n"
+
+
+def number(value: float) -> str:
+    """Three digits, as the other tables have them."""
+    return f"{value:.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+TABLES: dict[str, Callable[[Sequence[Row]], str]] = {
+    "step": lambda rows: by_length(rows, "step"),
+    "chunk": lambda rows: by_length(rows, "chunk of 256"),
+    "worst": lambda rows: by_length(rows, "worst step"),
+    "state": lambda rows: by_length(rows, "state"),
+    "bars": bars,
+    "picture": lambda rows: PICTURE,
+}
+
+
+def filled(page: str, rows: Sequence[Row]) -> str:
+    """A page with its tables written anew.
+
+    Args:
+        page: Its text.
+        rows: Of the bench.
+
+    Returns:
+        The text.
+    """
+    return MARKED.sub(lambda found: f"{found[1]}\n{TABLES[found[2]](rows)}\n{found[3]}", page)
+
+
+if __name__ == "__main__":
+    text = filled(PAGE.read_text(encoding="utf-8"), read_record(RESULTS).rows)
+    PAGE.write_text(text, encoding="utf-8")
