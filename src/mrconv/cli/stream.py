@@ -83,6 +83,7 @@ def run(args: argparse.Namespace) -> int:
     from .stream_output import make_output
 
     check_count("stream", "top", args.top)
+    check_count("stream", "window", args.window or 0, least=0)
     if args.threads is not None:
         check_count("stream", "threads", args.threads)
         torch.set_num_threads(args.threads)

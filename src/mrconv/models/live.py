@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from .._checks import check_count
 from ..streaming import DenseName, Streamer
 from .attribution import WindowShares
 from .base import SequenceModel
@@ -92,6 +93,8 @@ class LiveModel:
         dense: DenseName = "tiled",
         explain: bool = False,
     ) -> None:
+        if window is not None:
+            check_count("LiveModel", "window", window)
         self.model, self.window, self.explain = model, window, explain
         self.input_rate = model.expects.sample_rate if rate is None else rate
         """Of the samples, in Hz; None where neither states one."""
