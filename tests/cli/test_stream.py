@@ -2,9 +2,9 @@
 
 import io
 import json
-import struct
 import subprocess
 import sys
+import wave
 
 import numpy as np
 import pytest
@@ -19,11 +19,11 @@ SAMPLES = np.random.default_rng(0).integers(-9000, 9000, 150).astype("<i2")
 
 
 def wave_bytes(samples=SAMPLES, rate=RATE, channels=1):
-    data = samples.tobytes()
-    form = struct.pack(
-        "<4sIHHIIHH", b"fmt ", 16, 1, channels, rate, 2 * channels * rate, 2 * channels, 16
-    )
-    return b"RIFF" + bytes(4) + b"WAVE" + form + struct.pack("<4sI", b"data", len(data)) + data
+    file = io.BytesIO()
+    with wave.open(file, "wb") as out:
+        out.setparams((channels, 2, rate, 0, "NONE", ""))
+        out.writeframes(samples.tobytes())
+    return file.getvalue()
 
 
 @pytest.fixture
@@ -180,6 +180,23 @@ def test_a_model_without_a_rate(mrconv_command, make_model, tmp_path):
     assert summary["input"] == "taken as they come"
 
 
+@pytest.mark.parametrize("rate", [8000, 16000, 11025])
+def test_predict_gives_the_last_answer(mrconv_command, saved, tmp_path, rate):
+    path, stereo = tmp_path / "b.wav", tmp_path / "stereo.wav"
+    path.write_bytes(wave_bytes(rate=rate))
+    stereo.write_bytes(wave_bytes(channels=2))
+    rows, _ = rows_of(mrconv_command("stream", saved, path, "--window", 0))
+    best = rows[-1]["leading"][0]
+    told = mrconv_command("predict", saved, stereo, path)
+    answer = f"{path},0,{best['label']},{best['probability']:.4f}"
+    assert told.out.splitlines() == ["file,series,label,probability", answer]
+    assert told.code == 1
+    assert told.err == (
+        f"unreadable: {stereo}: must have as many channels as the model was trained with, 1; "
+        "got 2. Choose or mix channels first, for sound with: ffmpeg -i IN -ac 1 OUT.wav\n"
+    )
+
+
 # every head
 
 
@@ -259,6 +276,8 @@ class Terminal(io.StringIO):
 def test_table_on_a_terminal(mrconv_command, saved, recording, monkeypatch):
     screen = Terminal()
     words = ["stream", saved, recording, "--chunk", 50, "--top", 2]
+    rows, _ = rows_of(mrconv_command(*words))
+    monkeypatch.setattr("mrconv.cli.stream_output.PAUSE", 1e9)  # the second answer is passed over
     monkeypatch.setattr(sys, "stdout", screen)
     assert mrconv_command(*words, "--json").code == 0
     assert len(screen.getvalue().splitlines()) == 4
@@ -268,7 +287,9 @@ def test_table_on_a_terminal(mrconv_command, saved, recording, monkeypatch):
     head, *drawn = screen.getvalue().split("\n")
     assert head == "taken at 8000 Hz, in chunks of 50 samples, a window of 32"
     assert drawn[0].startswith("0.01 s  sample 50  ")
-    assert [line.split()[0] for line in drawn[1:3]] != []
+    assert [float(line.split()[1]) for line in drawn[1:3]] == [
+        pytest.approx(100 * one["probability"], abs=0.06) for one in rows[0]["leading"]
+    ]
     assert [line.split()[:2] for line in drawn[3:7]] == [
         ["scale", span] for span in ("4", "8", "16", "32")
     ]

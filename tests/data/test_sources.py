@@ -1,7 +1,7 @@
 """Sources of a stream: blocks of files and pipes, their pace, and one sentence for each mistake."""
 
 import io
-import struct
+import wave
 
 import numpy as np
 import pytest
@@ -18,11 +18,11 @@ SAMPLES = np.array([0, 8192, -16384, 32767, -32768], "<i2")
 
 
 def wave_bytes(samples, rate=8000, channels=1):
-    data = samples.tobytes()
-    form = struct.pack(
-        "<4sIHHIIHH", b"fmt ", 16, 1, channels, rate, 2 * channels * rate, 2 * channels, 16
-    )
-    return b"RIFF" + bytes(4) + b"WAVE" + form + struct.pack("<4sI", b"data", len(data)) + data
+    file = io.BytesIO()
+    with wave.open(file, "wb") as out:
+        out.setparams((channels, 2, rate, 0, "NONE", ""))
+        out.writeframes(samples.tobytes())
+    return file.getvalue()
 
 
 def blocks_of(source, size):
