@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 HELP = "answer chunk by chunk while a WAV, CSV or NPY file, or a pipe, is read"
 
-#: Samples of a chunk from which FFTs of blocks cost less than relaxed tiling.
-LONG_CHUNK = 64
 CHUNK_MS = 20.0
 
 
@@ -90,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     model = mrconv.load(args.model)
     with _opened(args, model.expects) as source:
         chunk = _chunk(args, source.rate or model.expects.sample_rate, model.expects.length)
-        live = _live(args, model, source, chunk)
+        live = _live(args, model, source)
         output = make_output(live, chunk, top=args.top, as_json=args.json)
         try:
             return _told(args, live, source, chunk, output)
@@ -159,16 +157,13 @@ def _known_rate(rate: float | None, option: str) -> float:
     return rate
 
 
-def _live(
-    args: argparse.Namespace, model: "SequenceModel", source: "Source", chunk: int
-) -> "LiveModel":
+def _live(args: argparse.Namespace, model: "SequenceModel", source: "Source") -> "LiveModel":
     from ..models.live import LiveModel, training_window
 
     return LiveModel(
         model,
         rate=source.rate,
         window=training_window(model) if args.window is None else args.window or None,
-        dense="partitioned" if chunk >= LONG_CHUNK else "tiled",
         explain=args.explain,
     )
 

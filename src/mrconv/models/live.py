@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from .._checks import check_count
-from ..streaming import DenseName, Streamer
+from ..streaming import Streamer
 from .attribution import WindowShares
 from .base import SequenceModel
 from .intake import Intake, thinning
@@ -66,7 +66,6 @@ class LiveModel:
         rate: Of the samples, in Hz; None: that of the model.
         window: Last positions that the answer pools over, in samples of the model's rate; None:
             all since the start.
-        dense: As in ``Streamer``.
         explain: Whether answers tell which resolutions carried them. Every answer then costs a
             pass forward and back over all samples that it depends on.
 
@@ -90,7 +89,6 @@ class LiveModel:
         *,
         rate: float | None = None,
         window: int | None = None,
-        dense: DenseName = "tiled",
         explain: bool = False,
     ) -> None:
         if window is not None:
@@ -103,7 +101,7 @@ class LiveModel:
         """l_i of each resolution that answers tell of, in samples; empty without ``explain``."""
         self.factor = 1 if explain else thinning(model, rate)
         kept = None if window is None else max(1, window // self.factor)
-        self.stream = Streamer(model, window=kept, rate=self.factor, dense=dense)
+        self.stream = Streamer(model, window=kept, rate=self.factor)
         intake = self._intake()
         self.rate, self.note = intake.rate, intake.note
 
