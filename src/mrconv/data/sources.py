@@ -16,11 +16,10 @@ from .files import SUFFIXES, raw_series
 from .samples import RAW_FORMATS, raw_blocks
 from .wave import WaveReader
 
-__all__ = ["FORMATS", "PipeFormat", "Source", "file_source", "paced", "pipe_source"]
+__all__ = ["PipeFormat", "Source", "file_source", "paced", "pipe_source"]
 
-PipeFormat = Literal["s16le", "f32le", "wav"]
 #: What a pipe may hold; "wav" brings its own rate and channels.
-FORMATS: tuple[PipeFormat, ...] = ("s16le", "f32le", "wav")
+PipeFormat = Literal["s16le", "f32le", "wav"]
 WAVE = ".wav"
 
 
