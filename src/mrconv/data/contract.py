@@ -82,11 +82,12 @@ class InputContract:
                 )
             check_count("InputContract", "vocabulary", self.vocabulary)
 
-    def prepare(self, values: NDArray[Any]) -> NDArray[Any]:
-        """One sequence as the model takes it.
+    def prepare(self, values: NDArray[Any], start: int = 0) -> NDArray[Any]:
+        """One sequence, or the next part of one, as the model takes it.
 
         Args:
             values: Raw values (L, F), or (L,) for one channel; tokens (L,).
+            start: Samples of the sequence that came before, which messages count.
 
         Returns:
             float32 (L, F), or int64 tokens (L,).
@@ -101,9 +102,9 @@ class InputContract:
             raise DtypeError(
                 f"input: values must be numbers; got {values.dtype}. Remove text columns."
             )
-        return self._tokens(values) if self.kind == "tokens" else self._continuous(values)
+        return self._tokens(values) if self.kind == "tokens" else self._continuous(values, start)
 
-    def _continuous(self, values: NDArray[Any]) -> NDArray[np.float32]:
+    def _continuous(self, values: NDArray[Any], start: int) -> NDArray[np.float32]:
         if values.ndim == 1:
             values = values[:, None]
         if values.ndim != 2 or values.shape[1] != self.channels:
@@ -118,7 +119,8 @@ class InputContract:
         if not np.isfinite(scaled).all():
             where = int(np.argwhere(~np.isfinite(scaled))[0, 0])
             raise ArgumentError(
-                f"input: values must be finite; got {values[where].tolist()} at sample {where}. "
+                f"input: values must be finite; got {values[where].tolist()} at sample "
+                f"{start + where}. "
                 "Fill or remove missing values first."
             )
         return scaled

@@ -99,6 +99,17 @@ class SpokenDigits:
         }
         return Splits(**parts, contract=contract, labels=tuple("0123456789"))
 
+    def files(self, split: SplitName) -> list[Path]:
+        """The recordings of one split, in the order of its examples (of one speed).
+
+        Args:
+            split: "train", "validation" or "test".
+
+        Raises:
+            FileError: As ``load``.
+        """
+        return _recordings(Path(self.path))[split]
+
     def _examples(
         self, files: list[Path], contract: InputContract, speeds: tuple[float, ...]
     ) -> Examples:
