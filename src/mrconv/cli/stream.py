@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..data.contract import InputContract
-    from ..data.sources import Source
+    from ..data.sources import PipeFormat, Source
     from ..models import SequenceModel
     from ..models.live import LiveModel
     from .stream_output import Output
@@ -123,7 +123,7 @@ def _opened(args: argparse.Namespace, contract: "InputContract") -> "Iterator[So
     if args.rate is not None:
         _check_positive("rate", args.rate)
     if args.input == "-":
-        form = args.format or "s16le"
+        form: PipeFormat = args.format or "s16le"
         yield pipe_source(sys.stdin.buffer, form, contract, rate=args.rate, channels=args.channels)
         return
     if args.format or args.channels:
