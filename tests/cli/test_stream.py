@@ -298,6 +298,17 @@ def test_table_on_a_terminal(mrconv_command, saved, recording, monkeypatch):
     assert drawn[-2].endswith("times as fast as real time")
 
 
+def test_table_of_values():
+    from mrconv.cli.stream_output import table_rows
+
+    values = [[0.5, -2.0], *([[1.5, 3.25]] * 4)]
+    rows = table_rows({"time": None, "samples": 1200, "values": values, "latency_ms": 3.14159})
+    assert rows == [
+        "sample 1,200            3.1 ms",
+        "values 0.5 -2.0 1.5 3.25 1.5 3.25 1.5 3.25 ...",
+    ]
+
+
 # mistakes, each one sentence
 
 
@@ -398,7 +409,10 @@ def test_pipes_that_cannot_be_streamed(mrconv_command, saved, monkeypatch, name)
 
 WORDS = {
     ("--chunk", 0): "stream: chunk must be at least 1; got chunk=0. Pass a larger chunk.",
-    ("--chunk-ms", 0): "stream: chunk-ms must be above 0; got 0. Pass a time in milliseconds.",
+    ("--chunk-ms", 0): "stream: chunk-ms must be a positive number; got 0. Pass a larger chunk-ms.",
+    ("--rate", "nan"): "stream: rate must be a positive number; got nan. Pass a larger rate.",
+    ("--channels", 1): "stream: --format and --channels must be left out, because a file tells "
+    "them itself; got {}. Use them with - for standard input.",
     ("--top", 0): "stream: top must be at least 1; got top=0. Pass a larger top.",
     ("--threads", 0): "stream: threads must be at least 1; got threads=0. Pass a larger threads.",
     ("--window", -1): "stream: window must be at least 0; got window=-1. Pass a larger window.",

@@ -85,6 +85,18 @@ def test_an_explained_model_is_resampled_not_thinned(small_backbone):
     assert LiveModel(model, rate=4000, explain=True).factor == 1
 
 
+@torch.no_grad()
+def test_a_window_is_thinned_with_the_kernels(small_backbone, settle, x):
+    backbone = small_backbone(mixer={"kernel": "fourier", "kernel_size": 8})
+    model = settle(mrconv.SequenceClassifier(backbone, 3, dtype=torch.float64))
+    model.contract = InputContract("audio", 64, channels=2, sample_rate=8000.0)
+    merged = mrconv.merge(model, rate=2)
+    features = merged.backbone(float32(x))
+    for answer in LiveModel(model, rate=4000, window=40).answers(blocks(x)):
+        pooled = features[:, : answer.samples][:, -20:].mean(1)
+        assert_close(answer.outputs, merged.head(pooled)[0], 1e-10)
+
+
 def test_refusals(model, small_backbone, says):
     with says(
         ArgumentError,

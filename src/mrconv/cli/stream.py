@@ -1,6 +1,7 @@
 """``mrconv stream``: a model's answers while a recording is still coming in."""
 
 import argparse
+import math
 import os
 import sys
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..data.contract import InputContract
-    from ..data.sources import Source
+    from ..data.sources import PipeFormat, Source
     from ..models import SequenceModel
     from ..models.live import LiveModel
     from .stream_output import Output
@@ -29,12 +30,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     pipe.add_argument(
         "--format",
         choices=("s16le", "f32le", "wav"),
-        default="s16le",
         help="how samples on standard input are written (default s16le)",
     )
     pipe.add_argument("--rate", type=float, metavar="HZ", help="of the samples")
     pipe.add_argument(
-        "--channels", type=int, metavar="N", help="values a sample (default: the model's)"
+        "--channels", type=int, metavar="N", help="on standard input (default: the model's)"
     )
     size = parser.add_mutually_exclusive_group()
     size.add_argument(
@@ -118,12 +118,19 @@ def _told(
 @contextmanager
 def _opened(args: argparse.Namespace, contract: "InputContract") -> "Iterator[Source]":
     from ..data.sources import file_source, pipe_source
+    from ..errors import ArgumentError
 
+    if args.rate is not None:
+        _check_positive("rate", args.rate)
     if args.input == "-":
-        yield pipe_source(
-            sys.stdin.buffer, args.format, contract, rate=args.rate, channels=args.channels
-        )
+        form: PipeFormat = args.format or "s16le"
+        yield pipe_source(sys.stdin.buffer, form, contract, rate=args.rate, channels=args.channels)
         return
+    if args.format or args.channels:
+        raise ArgumentError(
+            "stream: --format and --channels must be left out, because a file tells them itself; "
+            f"got {args.input}. Use them with - for standard input."
+        )
     with file_source(args.input, contract, args.rate) as source:
         yield source
 
@@ -131,7 +138,6 @@ def _opened(args: argparse.Namespace, contract: "InputContract") -> "Iterator[So
 def _chunk(args: argparse.Namespace, rate: float | None, length: int) -> int:
     """Samples of the source between answers."""
     from .._checks import check_count
-    from ..errors import ArgumentError
 
     if args.chunk is not None:
         check_count("stream", "chunk", args.chunk)
@@ -139,11 +145,17 @@ def _chunk(args: argparse.Namespace, rate: float | None, length: int) -> int:
     if args.chunk_ms is None and rate is None:
         return max(1, length // 100)
     milliseconds = CHUNK_MS if args.chunk_ms is None else args.chunk_ms
-    if not milliseconds > 0:
-        raise ArgumentError(
-            f"stream: chunk-ms must be above 0; got {milliseconds:g}. Pass a time in milliseconds."
-        )
+    _check_positive("chunk-ms", milliseconds)
     return max(1, round(_known_rate(rate, "--chunk-ms") * milliseconds / 1000))
+
+
+def _check_positive(name: str, value: float) -> None:
+    from ..errors import ArgumentError
+
+    if not 0 < value < math.inf:
+        raise ArgumentError(
+            f"stream: {name} must be a positive number; got {value:g}. Pass a larger {name}."
+        )
 
 
 def _known_rate(rate: float | None, option: str) -> float:
