@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .nn import LongConv, MRConv
     from .streaming import Streamer
     from .train.optim import param_groups
+    from .train.pruning import prune
     from .verification import verify
 
 _MODULES = (
@@ -55,6 +56,7 @@ _NAMES = {
     "merge": "merging",
     "pad": "_checks",
     "param_groups": "train.optim",
+    "prune": "train.pruning",
     "verify": "verification",
 }
 
@@ -80,6 +82,7 @@ __all__ = [
     "nn",
     "pad",
     "param_groups",
+    "prune",
     "report",
     "streaming",
     "testing",

@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -154,8 +155,33 @@ def mask_invalid(x: Tensor, lengths: Tensor | None) -> Tensor:
     """Sets x (B, D, L) to exactly 0 behind each row's length, whatever stood there."""
     if lengths is None:
         return x
-    # where, not a product: 0 * NaN is NaN
-    return torch.where(length_mask(lengths.to(x.device), x.shape[-1])[:, None], x, 0)
+    mask = length_mask(lengths.to(x.device), x.shape[-1])[:, None]
+    if torch.compiler.is_compiling():
+        return torch.where(mask, x, x.new_zeros(()))
+    kept: Tensor = _Kept.apply(x, mask)
+    return kept
+
+
+class _Kept(torch.autograd.Function):
+    """Values where a mask is true, 0 elsewhere, and the same of the gradient.
+
+    A choice, not a product: 0 * NaN is NaN. A zero of another dtype, as in torch's own gradient of
+    ``where``, would be four times as slow.
+    """
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Tensor, mask: Tensor) -> Tensor:
+        return torch.where(mask, x, x.new_zeros(()))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
+        ctx.save_for_backward(inputs[1])
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        return _Kept.apply(gradient, *ctx.saved_tensors), None
 
 
 def widened(x: Tensor) -> Tensor:

@@ -31,6 +31,15 @@ def test_one_channel_may_come_flat(kind):
     assert contract.prepare(np.array([[2], [4], [5]])).tolist() == [[1.0], [2.0], [2.5]]
 
 
+def test_values_are_companded():
+    contract = InputContract("audio", 4, mean=0.5, std=0.25, companding=255.0)
+    # |v| = (256^c - 1) / 255 is the value whose companded one is c
+    companded = np.array([0.0, 0.5, -0.25, 1.0, -1.0])
+    values = np.sign(companded) * (256.0 ** np.abs(companded) - 1) / 255
+    expected = (companded - 0.5) / 0.25
+    np.testing.assert_allclose(contract.prepare(values)[:, 0], expected, rtol=1e-6)
+
+
 @pytest.mark.parametrize("dtype", ["u1", "i2", "i8", "f4", "f8", "?"])
 def test_every_kind_of_number(dtype):
     values = np.array([0, 1, 1, 0]).astype(dtype)
@@ -166,6 +175,16 @@ def test_std_is_checked(says, std):
     sentence = f"InputContract: std must be positive; got {std}. Use 1 for unscaled input."
     with says(ArgumentError, sentence):
         InputContract("series", 8, std=std)
+
+
+@pytest.mark.parametrize("companding", [0, -1.0, float("nan")])
+def test_companding_is_checked(says, companding):
+    sentence = (
+        f"InputContract: companding must be positive; got {companding}. "
+        "Use 255, or None for values as they are."
+    )
+    with says(ArgumentError, sentence):
+        InputContract("audio", 8, companding=companding)
 
 
 def test_tokens_need_a_vocabulary(says):

@@ -34,23 +34,28 @@ def without_means(model):
     return model
 
 
-def test_equal_finite_differences(model):
+def scores(model, x, window):
+    return model.head(model.backbone(x)[:, -(window or x.shape[1]) :].mean(1))
+
+
+@pytest.mark.parametrize("window", [None, 7])
+def test_equal_finite_differences(model, window):
     model, step = without_means(model), 1e-5
     x = torch.randn(3, 40, 2, dtype=torch.float64)
     with torch.no_grad():
-        decided = model(x).argmax(-1, keepdim=True)
+        decided = scores(model, x, window).argmax(-1, keepdim=True)
         expected = torch.stack(
             [
                 (
-                    scaled(model, i, 1 + step)(x).gather(1, decided)
-                    - scaled(model, i, 1 - step)(x).gather(1, decided)
+                    scores(scaled(model, i, 1 + step), x, window).gather(1, decided)
+                    - scores(scaled(model, i, 1 - step), x, window).gather(1, decided)
                 )[:, 0]
                 / (2 * step)
                 for i in range(4)
             ],
             -1,
         )
-    shares = resolution_shares(model, x)
+    shares = resolution_shares(model, x, window)
     assert shares.shape == (3, 4)
     assert_close(shares, expected / expected.abs().sum(-1, keepdim=True), 1e-7)
     assert (shares < 0).any()  # the sign was compared too

@@ -106,4 +106,4 @@ def test_expects_the_contract_where_there_is_one(small_backbone):
 
 
 def test_a_model_knows_nothing_at_first(single):
-    assert (single.contract, single.labels, single.metrics) == (None, (), {})
+    assert (single.contract, single.labels, single.metrics, single.made) == (None, (), {}, ())

@@ -17,6 +17,7 @@ def test_the_whole_card(model):
     model.contract = InputContract("audio", 32, channels=3, sample_rate=8000.0)
     model.labels = ("yes", "no")
     model.metrics = {"test_accuracy": 0.93751}
+    model.made = ({"step": "train", "recipe": "r", "epochs": 2}, {"step": "prune"})
     assert (
         card(configuration(model))
         == f"""---
@@ -44,6 +45,11 @@ Labels: yes, no.
 | what | value |
 |---|---|
 | test accuracy | 0.9375 |
+
+## Made
+
+1. train: recipe r, epochs 2
+2. prune
 
 ## Use
 
@@ -73,6 +79,7 @@ def test_without_a_contract_it_says_the_shape(small_backbone, settings, line):
     assert f"## Input\n\n{line}\n" in text
     assert "Labels" not in text
     assert "Measured" not in text
+    assert "Made" not in text
 
 
 def test_it_names_the_form(model):

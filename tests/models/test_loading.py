@@ -313,10 +313,14 @@ def test_misspelled_input_key(folder, reconfigure, says):
         {"layers": {"backbone.nothing.mixer": {"num_taps": 4}}},
         {"layers": {"backbone.blocks.0.mixer": {"num_taps": -4}}},
         {"layers": {"backbone.blocks.0.mixer": {"taps": 4}}},
+        {"layers": {"backbone.blocks.0.mixer": {"resolutions": [99]}}},
+        {"layers": {"backbone.blocks.0.norm": {"resolutions": [0]}}},
         {"input": 5},
         {"input": {}},
         {"labels": None},
         {"metrics": 3},
+        {"made": 3},
+        {"made": ["trained"]},
     ],
     ids=str,
 )
@@ -343,6 +347,14 @@ def test_no_permission(folder, monkeypatch, name):
     monkeypatch.setattr("mrconv.models.loading.load_file", guarded(load_file))
     with pytest.raises(FileError, match=rf"{name} must be .*; got \[Errno 13\] Permission denied"):
         mrconv.load(folder)
+
+
+def test_config_of_before_steps_were_kept(folder):
+    path = folder / "config.json"
+    config = json.loads(path.read_text())
+    del config["made"]
+    path.write_text(json.dumps(config))
+    assert mrconv.load(folder).made == ()
 
 
 @pytest.mark.parametrize("key", ["arguments", "layers", "input", "labels", "metrics"])

@@ -131,6 +131,7 @@ def model(small_backbone, settle):
     model.contract = InputContract("audio", 32, sample_rate=8000.0, mean=0.5, std=2.0)
     model.labels = ("yes", "no", "other")
     model.metrics = {"test_accuracy": 0.9375, "merge_difference": 1.25e-15}
+    model.made = ({"step": "train", "recipe": "yes-no", "epochs": 3},)
     return model
 
 
@@ -139,6 +140,7 @@ def test_what_is_known_of_the_model_comes_back(model, tmp_path):
     assert loaded.contract == model.contract
     assert loaded.labels == model.labels
     assert loaded.metrics == model.metrics
+    assert loaded.made == model.made
 
 
 def test_files(model, tmp_path):
@@ -173,9 +175,11 @@ def test_configuration(model, tmp_path):
             "mean": 0.5,
             "std": 2.0,
             "vocabulary": None,
+            "companding": None,
         },
         "labels": ["yes", "no", "other"],
         "metrics": {"test_accuracy": 0.9375, "merge_difference": 1.25e-15},
+        "made": [{"step": "train", "recipe": "yes-no", "epochs": 3}],
         "versions": {"mrconv": mrconv.__version__, "torch": torch.__version__},
     }
     assert list(config)[:4] == ["format", "model", "form", "arguments"]

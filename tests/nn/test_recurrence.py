@@ -297,3 +297,45 @@ def test_refuses(says):
         "Pass a tensor of (batch, channels, length).",
     ):
         layer().step(torch.randn(2, 4, dtype=F64), layer().init_state(2))
+
+
+@WINDOWS
+def test_gradients(windows):
+    made = layer(windows, fir_head=2)
+    torch.nn.init.normal_(made.bias)
+    x = torch.randn(2, 3, 11, dtype=F64, requires_grad=True)
+    names = [name for name, _ in made.named_parameters()]
+    assert names == ["log_decay", "angle", "residue", "head", "bias"]
+
+    def run(u, *values):
+        return torch.func.functional_call(made, dict(zip(names, values, strict=True)), (u,))
+
+    assert torch.autograd.gradcheck(run, (x, *made.parameters()))
+
+
+@torch.no_grad()
+def with_real_and_unused_modes():
+    made = ModalRecurrence(1, 4, fir_head=1, dtype=F64)
+    made.angle[0, 0], made.angle[0, 1] = 0, torch.pi
+    made.residue[0, :2, 1] = 0
+    made.residue[0, 2] = 0
+    return made
+
+
+def test_training_keeps_the_order_and_every_pole_inside():
+    made = with_real_and_unused_modes()
+    assert made.order.tolist() == [4]  # two real poles, none, a pair
+    optimizer = torch.optim.Adam(made.parameters(), lr=0.1)
+    wanted = torch.randn(1, 40, dtype=F64)
+    start = {name: value.detach().clone() for name, value in made.named_parameters()}
+    for _ in range(50):
+        optimizer.zero_grad()
+        (made.taps(40) - wanted).square().sum().backward()
+        optimizer.step()
+    assert made.order.tolist() == [4]
+    assert (made.angle[0, :3] == start["angle"][0, :3]).all()
+    assert (made.residue[0, :2, 1] == 0).all() and (made.residue[0, 2] == 0).all()
+    assert (made.radius < 1).all()
+    moved = [made.residue[0, :2, 0] - start["residue"][0, :2, 0], made.angle[0, 3:]]
+    moved += [made.log_decay[0, [0, 1, 3]] - start["log_decay"][0, [0, 1, 3]]]
+    assert all((one != 0).all() for one in moved)

@@ -71,6 +71,7 @@ def test_a_training_leaves_model_numbers_and_recipe(toy: Path, tmp_path: Path, c
     assert model.metrics == {
         name: metrics[name] for name in ("test_accuracy", "validation_accuracy")
     }
+    assert model.made == ({"step": "train", "recipe": "toy", "epochs": 3, "seed": 0},)
     assert metrics["command"] == "mrconv train toy"
     assert metrics["parameters"] == sum(parameter.numel() for parameter in model.parameters())
     assert set(metrics["versions"]) == {"mrconv", "torch", "lightning", "numpy", "python"}

@@ -77,7 +77,7 @@ class Lags:
         source = torch.arange(length, device=x.device) + self.reach - self.rows.lengths[:, None]
         inside = (source >= 0) & (source < self.reach)
         moved = dlast.gather(2, source.clamp(0, self.reach - 1)[:, None].expand_as(x))
-        return x + torch.where(inside[:, None], moved, 0)
+        return x + torch.where(inside[:, None], moved, x.new_zeros(()))
 
 
 def _heads(rows: Rows, reach: int) -> Tensor:

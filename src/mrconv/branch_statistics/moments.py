@@ -18,17 +18,23 @@ def count_valid(owner: str, x: Tensor, lengths: Tensor | None) -> Tensor | int:
         x: Input.                                                    (B, D, L)
         lengths: Valid samples of each row; None: all.                    (B,)
 
+    Returns:
+        M; a tensor where a compiler traces lengths.
+
     Raises:
         ArgumentError: If M < 2: the variance of a single value is not defined.
     """
-    count: Tensor | int = x.shape[0] * x.shape[-1] if lengths is None else lengths.sum()
-    # With lengths the count is in a tensor, which a compiler cannot read; with several processes
-    # the others may hold what is missing here.
-    known = lengths is None or not (torch.compiler.is_compiling() or lengths.is_meta)
-    if world_size() == 1 and known and int(count) < 2:
+    if lengths is None:
+        count: Tensor | int = x.shape[0] * x.shape[-1]
+    elif torch.compiler.is_compiling() or lengths.is_meta:
+        return lengths.sum()  # a tensor, which a compiler cannot read
+    else:
+        count = int(lengths.sum())
+    # with several processes the others may hold what is missing here
+    if world_size() == 1 and count < 2:
         raise ArgumentError(
             f"{owner}: training needs at least 2 valid samples over batch and time; "
-            f"got {int(count)}. Pass a longer batch, or call .eval() first."
+            f"got {count}. Pass a longer batch, or call .eval() first."
         )
     return count
 

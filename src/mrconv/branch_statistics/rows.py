@@ -161,4 +161,4 @@ def _ends(x: Tensor, lengths: Tensor) -> Tensor:
     """Rows of x (B, c, L) backwards from each row's last sample on, 0 before its first."""
     source = lengths[:, None] - 1 - torch.arange(x.shape[-1], device=x.device)  # (B, L)
     backwards = x.gather(2, source.clamp_min(0)[:, None].expand_as(x))
-    return torch.where((source >= 0)[:, None], backwards, 0)
+    return torch.where((source >= 0)[:, None], backwards, x.new_zeros(()))

@@ -14,13 +14,21 @@ HELP = "train a model by a recipe: one YAML file, changed by key=value"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's arguments."""
     parser.add_argument("recipe", help="name of a recipe of mrconv (mnist, speech), or a YAML file")
+    parser.add_argument("--out", metavar="DIR", help="folder for results (default runs/NAME)")
+    parser.add_argument(
+        "--tensorboard", action="store_true", help="write curves for TensorBoard as well"
+    )
+    add_run_arguments(parser)
+
+
+def add_run_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares what every verb that trains by a recipe takes."""
     parser.add_argument(
         "overrides",
         nargs="*",
         metavar="key=value",
         help="change of the recipe, such as epochs=2 or model.backbone.depth=6",
     )
-    parser.add_argument("--out", metavar="DIR", help="folder for results (default runs/NAME)")
     earlier = parser.add_mutually_exclusive_group()
     earlier.add_argument(
         "--resume", action="store_true", help="go on from the last checkpoint in the folder"
@@ -34,9 +42,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="MODULE",
         help="let the recipe name classes of this module too, which runs its code",
-    )
-    parser.add_argument(
-        "--tensorboard", action="store_true", help="write curves for TensorBoard as well"
     )
     _take_late_overrides(parser)
 
@@ -73,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
             command=f"{command} --resume" if args.resume else command,
         )
     except TrainingInterrupted as stop:
-        print(_interruption(stop, recipe, command), file=sys.stderr)
+        print(interruption(stop, recipe, command), file=sys.stderr)
         return 130
     if result.is_main:
         print(_summary(result, args.allow))
@@ -93,7 +98,8 @@ def _command(args: argparse.Namespace, out: str) -> str:
     return shlex.join(words)
 
 
-def _interruption(stop: "TrainingInterrupted", recipe: "Recipe", command: str) -> str:
+def interruption(stop: "TrainingInterrupted", recipe: "Recipe", command: str) -> str:
+    """What an interrupted training left, and the command that goes on with it."""
     if stop.kept is None:
         return "interrupted before the training began. Run the same command again."
     _, done = stop.kept

@@ -19,8 +19,13 @@ InputKind = Literal["series", "audio", "image", "tokens"]
 class InputContract:
     """Kind, rate, channels, scaling and length of a model's input.
 
-    ``prepare`` turns raw values into what the model takes: (values - mean) / std for continuous
-    input, the tokens themselves otherwise.
+    ``prepare`` turns raw values into what the model takes: the tokens themselves, or for continuous
+    input
+
+        (c(values) - mean) / std,   c(v) = sign(v) log(1 + mu |v|) / log(1 + mu)
+
+    where ``companding`` gives mu, and c(v) = v without it. Companding brings quiet and loud voices
+    closer together, sample by sample, so that a stream may use it too.
 
     Args:
         kind: "series", "audio", "image" (flattened) or "tokens".
@@ -29,11 +34,12 @@ class InputContract:
         sample_rate: In Hz; None where time has no unit.
         mean: Subtracted from every value.
         std: Every value is divided by it.
+        companding: mu, such as 255, for values between -1 and 1; None leaves them as they are.
         vocabulary: Number of tokens, for kind "tokens".
 
     Raises:
-        ArgumentError: For an unknown kind, a size below 1, a std that is not positive, or tokens
-            without a vocabulary.
+        ArgumentError: For an unknown kind, a size below 1, a std or companding that is not
+            positive, or tokens without a vocabulary.
         DtypeError: For a size that is not a whole number.
 
     Example:
@@ -42,6 +48,8 @@ class InputContract:
         >>> InputContract("series", 4, mean=1.0, std=2.0).prepare(np.array([1.0, 3.0]))
         array([[0.],
                [1.]], dtype=float32)
+
+    Source: companding is the mu-law of ITU-T G.711, as a formula and without its rounding.
     """
 
     kind: InputKind
@@ -51,6 +59,7 @@ class InputContract:
     mean: float = 0.0
     std: float = 1.0
     vocabulary: int | None = None
+    companding: float | None = None
 
     def __post_init__(self) -> None:
         check_choice("InputContract", "kind", self.kind, get_args(InputKind))
@@ -60,6 +69,11 @@ class InputContract:
             raise ArgumentError(
                 f"InputContract: std must be positive; got {self.std}. Use 1 for unscaled input."
             )
+        if self.companding is not None and not self.companding > 0:
+            raise ArgumentError(
+                f"InputContract: companding must be positive; got {self.companding}. "
+                "Use 255, or None for values as they are."
+            )
         if self.kind == "tokens":
             if self.vocabulary is None:
                 raise ArgumentError(
@@ -68,11 +82,12 @@ class InputContract:
                 )
             check_count("InputContract", "vocabulary", self.vocabulary)
 
-    def prepare(self, values: NDArray[Any]) -> NDArray[Any]:
-        """One sequence as the model takes it.
+    def prepare(self, values: NDArray[Any], start: int = 0) -> NDArray[Any]:
+        """One sequence, or the next part of one, as the model takes it.
 
         Args:
             values: Raw values (L, F), or (L,) for one channel; tokens (L,).
+            start: Samples of the sequence that came before, which messages count.
 
         Returns:
             float32 (L, F), or int64 tokens (L,).
@@ -87,9 +102,9 @@ class InputContract:
             raise DtypeError(
                 f"input: values must be numbers; got {values.dtype}. Remove text columns."
             )
-        return self._tokens(values) if self.kind == "tokens" else self._continuous(values)
+        return self._tokens(values) if self.kind == "tokens" else self._continuous(values, start)
 
-    def _continuous(self, values: NDArray[Any]) -> NDArray[np.float32]:
+    def _continuous(self, values: NDArray[Any], start: int) -> NDArray[np.float32]:
         if values.ndim == 1:
             values = values[:, None]
         if values.ndim != 2 or values.shape[1] != self.channels:
@@ -99,14 +114,22 @@ class InputContract:
                 f"input: values must be (length, {self.channels}); got {values.shape}. {remedy}"
             )
         with np.errstate(over="ignore", invalid="ignore"):  # told as not finite
-            scaled = ((values.astype(np.float64) - self.mean) / self.std).astype(np.float32)
+            wide = self._companded(values.astype(np.float64))
+            scaled = ((wide - self.mean) / self.std).astype(np.float32)
         if not np.isfinite(scaled).all():
             where = int(np.argwhere(~np.isfinite(scaled))[0, 0])
             raise ArgumentError(
-                f"input: values must be finite; got {values[where].tolist()} at sample {where}. "
+                f"input: values must be finite; got {values[where].tolist()} at sample "
+                f"{start + where}. "
                 "Fill or remove missing values first."
             )
         return scaled
+
+    def _companded(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        mu = self.companding
+        if mu is None:
+            return values
+        return np.sign(values) * np.log1p(mu * np.abs(values)) / np.log1p(mu)
 
     def _tokens(self, values: NDArray[Any]) -> NDArray[np.int64]:
         if values.ndim != 1:
@@ -124,6 +147,24 @@ class InputContract:
                 f"got {tokens.min()} to {tokens.max()}. Use the model's own vocabulary."
             )
         return tokens
+
+    def refuse_other(self, what: str, given: "InputContract") -> None:
+        """Raises where data are prepared otherwise than a model expects; lengths may differ.
+
+        Args:
+            what: First word of the message.
+            given: Contract of the data.
+
+        Raises:
+            ArgumentError: With the first setting that differs.
+        """
+        for name in (field.name for field in fields(self) if field.name != "length"):
+            wanted, got = getattr(self, name), getattr(given, name)
+            if wanted != got:
+                raise ArgumentError(
+                    f"{what}: the data must be prepared as the model expects, {name}={wanted!r}; "
+                    f"got {name}={got!r}. Use the recipe that the model was trained by."
+                )
 
     def as_dict(self) -> dict[str, Any]:
         """The contract as plain values for JSON."""

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError
+from ..errors import ArgumentError, DtypeError, FileError, ShapeError
 from .contract import InputContract
 
-__all__ = ["SUFFIXES", "read_series"]
+__all__ = ["SUFFIXES", "raw_series", "read_series"]
 
 SUFFIXES = (".npy", ".npz", ".csv")
 
@@ -20,20 +20,38 @@ SUFFIXES = (".npy", ".npz", ".csv")
 def read_series(path: str | Path, contract: InputContract) -> list[NDArray[Any]]:
     """Every series of a file, as a model with this contract takes it.
 
-    NPY holds one series (L,) or (L, F), or many (N, L, F); an NPZ holds such arrays under any
-    names. A CSV holds numbers, with or without a line of names: F columns are one series, one line
-    a sample; otherwise, for one channel, every line is a series of its own.
-
     Args:
-        path: An .npy, .npz or .csv file.
+        path: An .npy, .npz or .csv file; see ``raw_series``.
         contract: What the model expects.
 
     Returns:
         Prepared series, (L, F) float32 or (L,) tokens; each of its own length.
 
     Raises:
-        FileError: If the file is missing, empty, damaged, of another kind, or holds values that
-            the contract does not take.
+        FileError: As ``raw_series``, or if the file holds values that the contract does not take.
+    """
+    try:
+        return [contract.prepare(series) for series in raw_series(path, contract)]
+    except (ArgumentError, DtypeError, ShapeError) as error:
+        raise FileError(f"{path}: {error}") from None
+
+
+def raw_series(path: str | Path, contract: InputContract) -> list[NDArray[Any]]:
+    """Every series of a file as its values stand there.
+
+    NPY holds one series (L,) or (L, F), or many (N, L, F); an NPZ holds such arrays under any
+    names. A CSV holds numbers, with or without a line of names: F columns are one series, one line
+    a sample; otherwise, for one channel, every line is a series of its own.
+
+    Args:
+        path: An .npy, .npz or .csv file.
+        contract: What the model expects; its kind and channels tell series apart.
+
+    Returns:
+        Series (L, F) or (L,); each of its own length.
+
+    Raises:
+        FileError: If the file is missing, empty, damaged or of another kind.
     """
     path = Path(path)
     if path.suffix not in SUFFIXES:
@@ -47,10 +65,7 @@ def read_series(path: str | Path, contract: InputContract) -> list[NDArray[Any]]
     raw = [series for array in arrays for series in _separated(array, contract)]
     if not raw or not all(series.size for series in raw):
         raise FileError(f"{path}: must hold at least one sample; got none. Remove the file.")
-    try:
-        return [contract.prepare(series) for series in raw]
-    except (ValueError, TypeError) as error:
-        raise FileError(f"{path}: {error}") from None
+    return raw
 
 
 def _numpy_arrays(path: Path) -> list[NDArray[Any]]:

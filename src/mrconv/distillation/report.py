@@ -91,6 +91,10 @@ class DistillReport:
         """Largest relative error of a filter in a layer that was distilled."""
         return max((one.error for one in self.layers if not one.exact), default=0.0)
 
+    def origin(self) -> dict[str, Any]:
+        """What is kept of the distillation in the model that it made, as plain values."""
+        return {"step": "distill", **self.settings, "largest_error": float(f"{self.error:.3g}")}
+
     def as_dict(self) -> dict[str, Any]:
         """Plain values; None where a number is not finite."""
         plain: dict[str, Any] = _plain(asdict(self))

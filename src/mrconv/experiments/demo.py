@@ -1,40 +1,22 @@
 """The main job on real digits: train, merge, verify, time, and show what was learned."""
 
 import copy
-import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from ..data import Examples
-from ..data.writing import write_text
-from ..merging import merge
-from ..models import SequenceClassifier
-from ..train import Progress, read_recipe, train
-from ..verification import Proof, verify
+from ..train import Progress, read_recipe
 from .demo_page import write_demo_page
+from .forms import DemoResult, train_and_merge
 
-__all__ = ["DemoResult", "run_demo"]
+__all__ = ["run_demo"]
 
 RECIPE = "mnist"
-
-
-@dataclass(frozen=True)
-class DemoResult:
-    """What the demo measured and where it wrote."""
-
-    metrics: dict[str, Any]
-    """What metrics.json holds."""
-    proof: Proof
-    """The merged model against the branches, on test digits."""
-    folder: Path
-    """Holds model/, merged/, metrics.json and report.html."""
 
 
 def run_demo(
@@ -60,23 +42,9 @@ def run_demo(
         MissingExtraError: If Lightning or matplotlib is not installed.
     """
     recipe = read_recipe(RECIPE, overrides)
-    result = train(recipe, out, overwrite=True, progress=progress, command=command)
-    model, folder = result.model, Path(out)
-    if not isinstance(model, SequenceClassifier):
-        raise TypeError(f"the recipe {RECIPE} makes a classifier; got {type(model).__name__}")
-    merged = merge(model)
-    merged.save_pretrained(folder / "merged")
-    batch = result.splits.test.x[: recipe.batch_size]
-    proof = verify(model, merged, inputs=batch)
-    metrics = {
-        **result.metrics,
-        "merge_difference": max(row.largest for row in proof.rows),
-        "merge_holds": proof.holds,
-        **_times(model, merged, result.splits.test, recipe.batch_size),
-    }
-    write_text(folder / "metrics.json", json.dumps(metrics, indent=2) + "\n")
-    write_demo_page(folder / "report.html", result, model, proof, metrics)
-    return DemoResult(metrics, proof, folder)
+    forms = train_and_merge(recipe, out, progress=progress, command=command)
+    times = _times(forms.model, forms.merged, forms.result.splits.test, recipe.batch_size)
+    return forms.written({**forms.metrics, **times}, write_demo_page)
 
 
 def _times(

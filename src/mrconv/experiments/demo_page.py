@@ -12,28 +12,21 @@ from ..data import Examples
 from ..models import SequenceClassifier
 from ..models.attribution import resolution_shares
 from ..nn import MRConv
-from ..report import Page, confusion_matrix, contributions, learning_curves, write_page
+from ..report import Page, contributions
 from ..train import TrainingResult
-from ..verification import Proof
+from .forms import TrainedForms
+from .page_sections import add_confusion, add_proof, add_training, finished
 from .portrait import add_portrait
 
 __all__ = ["write_demo_page"]
 
 
-def write_demo_page(
-    path: Path,
-    result: TrainingResult,
-    model: SequenceClassifier,
-    proof: Proof,
-    metrics: dict[str, Any],
-) -> Path:
+def write_demo_page(path: Path, forms: TrainedForms, metrics: dict[str, Any]) -> Path:
     """Writes the page.
 
     Args:
         path: The HTML file.
-        result: Of the training.
-        model: The trained model, in eval mode and branches form.
-        proof: The merged model against it.
+        forms: The trained model and the merged one.
         metrics: What metrics.json holds.
 
     Returns:
@@ -46,13 +39,12 @@ def write_demo_page(
         metrics["versions"],
     )
     _add_tiles(page, metrics)
-    _add_training(page, result)
-    add_portrait(page, model)
-    _add_confusion(page, model, result)
-    _add_decisions(page, model, result)
-    _add_proof(page, proof)
-    page.section("Repeat", "The command that made this page.").code(metrics["command"])
-    return write_page(path, page)
+    add_training(page, forms.result)
+    add_portrait(page, forms.model)
+    add_confusion(page, forms)
+    _add_decisions(page, forms.model, forms.result)
+    add_proof(page, forms.proof)
+    return finished(path, page, metrics)
 
 
 def _add_tiles(page: Page, metrics: dict[str, Any]) -> None:
@@ -71,28 +63,6 @@ def _add_tiles(page: Page, metrics: dict[str, Any]) -> None:
         f"{predictions['merged']:.0f} ms",
         f"32 digits, merged; branches take {predictions['branches']:.0f} ms",
     )
-
-
-def _add_training(page: Page, result: TrainingResult) -> None:
-    history = [
-        {
-            "epoch": row.epoch,
-            "train_loss": row.train_loss,
-            "validation_loss": row.validation_loss,
-            "validation_accuracy": row.validation_metric,
-        }
-        for row in result.history
-    ]
-    page.section("Training", "Loss on both parts and accuracy on the validation digits.")
-    page.figure(learning_curves(history), "learning curves")
-
-
-def _add_confusion(page: Page, model: SequenceClassifier, result: TrainingResult) -> None:
-    test = result.splits.test
-    counts = np.zeros((model.classes, model.classes), dtype=int)
-    np.add.at(counts, (test.y.numpy(), model.predict(test.x).numpy()), 1)
-    page.section("Mistakes", "Each row is a digit, each column what the model took it for.")
-    page.figure(confusion_matrix(counts, model.labels), "confusion matrix of the test digits")
 
 
 def _add_decisions(page: Page, model: SequenceClassifier, result: TrainingResult) -> None:
@@ -123,25 +93,3 @@ def _one_of_each(examples: Examples) -> tuple[Tensor, Tensor]:
 
 def _pixels(x: Tensor) -> list[NDArray[np.float32]]:
     return [one[:, 0].numpy() for one in x]
-
-
-def _add_proof(page: Page, proof: Proof) -> None:
-    page.section(
-        "Merged against branches",
-        "Every layer of the merged model met the input that the branches met; differences are "
-        "relative to the largest value.",
-    )
-    page.table(
-        ("place", "largest", "mean", "at sample", "bound", "holds"),
-        [
-            (
-                row.place,
-                f"{row.largest:.1e}",
-                f"{row.mean:.1e}",
-                row.sample,
-                f"{row.bound:.0e}",
-                "yes" if row.holds else "no",
-            )
-            for row in proof.rows
-        ],
-    )

@@ -25,7 +25,7 @@ def add_portrait(page: Page, model: SequenceModel, channel: int = 0) -> Page:
     _add_table(page, model)
     layers = [module for module in model.modules() if isinstance(module, MRConv)]
     merged = [module for module in model.modules() if isinstance(module, LongConv)]
-    if layers and len({layer.resolutions for layer in layers}) == 1:
+    if layers and len({tuple(layer.spans) for layer in layers}) == 1:
         _add_kernels(page, layers, channel)
         _add_gains(page, layers)
     elif merged and len({layer.causal for layer in merged}) == 1:

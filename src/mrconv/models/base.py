@@ -32,6 +32,8 @@ class SequenceModel(nn.Module, ABC):
         self.labels: tuple[str, ...] = ()
         #: Numbers measured of this model, such as its test accuracy.
         self.metrics: dict[str, float] = {}
+        #: What made this model, in order: trainings and conversions, each as plain values.
+        self.made: tuple[dict[str, Any], ...] = ()
 
     @property
     @abstractmethod
@@ -83,6 +85,17 @@ class SequenceModel(nn.Module, ABC):
             for i in rows
         ]
         return torch.cat(parts)
+
+    def note_origin(self, original: "SequenceModel", step: dict[str, Any]) -> None:
+        """Keeps where this model comes from: its own numbers are not measured yet.
+
+        Args:
+            original: The model that it was made of; its numbers are called original_... here.
+            step: What was done, as plain values; ``step["step"]`` is the verb.
+        """
+        own = {name: one for name, one in original.metrics.items() if "original" not in name}
+        self.metrics = {f"original_{name}": one for name, one in own.items()}
+        self.made = (*original.made, step)
 
     def save_pretrained(self, folder: str | Path) -> Path:
         """Writes the model as a folder of model.safetensors, config.json and README.md.

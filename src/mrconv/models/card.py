@@ -1,6 +1,6 @@
 """The README.md of a saved model, filled in from its configuration."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 __all__ = ["card"]
@@ -29,6 +29,7 @@ def card(config: Mapping[str, Any]) -> str:
         "",
         *_input_section(config),
         *_metrics_section(config["metrics"]),
+        *_made_section(config["made"]),
         "## Use",
         "",
         "```python",
@@ -69,3 +70,14 @@ def _metrics_section(metrics: Mapping[str, float]) -> list[str]:
         return []
     rows = [f"| {name.replace('_', ' ')} | {value:.4g} |" for name, value in metrics.items()]
     return ["## Measured", "", "| what | value |", "|---|---|", *rows, ""]
+
+
+def _made_section(steps: Sequence[Mapping[str, Any]]) -> list[str]:
+    if not steps:
+        return []
+    return ["## Made", "", *(f"{i}. {_told(step)}" for i, step in enumerate(steps, 1)), ""]
+
+
+def _told(step: Mapping[str, Any]) -> str:
+    settings = (f"{name} {value}" for name, value in step.items() if name != "step")
+    return ": ".join(part for part in (step["step"], ", ".join(settings)) if part)

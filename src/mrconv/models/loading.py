@@ -13,7 +13,9 @@ from torch import Tensor, nn
 from .._checks import nearest
 from ..data.contract import InputContract
 from ..errors import DtypeError, FileError, MrconvError
+from ..nn.keep_resolutions import keep_resolutions
 from ..nn.long_conv import LongConv
+from ..nn.mr_conv import MRConv
 from ..nn.recurrence import ModalRecurrence
 from .base import SequenceModel
 from .saving import CONFIG, FORMAT, MODELS, WEIGHTS, skeleton
@@ -150,14 +152,22 @@ def _rebuilt(config: Mapping[str, Any]) -> SequenceModel:
     model = skeleton(config["model"], config["arguments"])
     for name, sizes in config["layers"].items():
         parent, _, child = name.rpartition(".")
-        kind = ModalRecurrence if "modes" in sizes else LongConv
-        layer = kind(model.backbone.channels, **sizes, device="meta")
+        layer = _converted(model.get_submodule(name), model.backbone.channels, sizes)
         setattr(model.get_submodule(parent), child, layer)
     if config["input"] is not None:
         model.contract = InputContract.from_dict(config["input"])
     model.labels = tuple(config["labels"])
     model.metrics = dict(config["metrics"])
+    model.made = tuple(dict(step) for step in config.get("made", ()))  # a later addition
     return model
+
+
+def _converted(before: nn.Module, channels: int, sizes: Mapping[str, Any]) -> nn.Module:
+    """The layer that a conversion put in the place of another, without weights."""
+    if isinstance(before, MRConv) and "resolutions" in sizes:
+        return keep_resolutions(before, **sizes)
+    kind = ModalRecurrence if "modes" in sizes else LongConv
+    return kind(channels, **sizes, device="meta")
 
 
 def _check_weights(path: Path, model: nn.Module, weights: Mapping[str, Tensor]) -> None:

@@ -14,6 +14,7 @@ from ..data.writing import written_aside
 from ..errors import ArgumentError, FileError
 from ..merging import MERGEABLE
 from ..nn.long_conv import LongConv
+from ..nn.mr_conv import MRConv
 from ..nn.recurrence import ModalRecurrence
 from .backbone import SequenceBackbone
 from .base import SequenceModel
@@ -97,6 +98,7 @@ def configuration(model: SequenceModel) -> dict[str, Any]:
         "input": None if model.contract is None else model.contract.as_dict(),
         "labels": [str(label) for label in model.labels],
         "metrics": {name: _number(value) for name, value in model.metrics.items()},
+        "made": [dict(step) for step in model.made],
         "versions": {"mrconv": __version__, "torch": str(torch.__version__)},
     }
 
@@ -141,7 +143,11 @@ def _converted_layers(model: nn.Module, original: nn.Module) -> dict[str, dict[s
     before = dict(original.named_modules())
     found: dict[str, dict[str, Any]] = {}
     for name, module in model.named_modules():
-        if isinstance(module, ModalRecurrence):
+        if isinstance(module, MRConv):
+            kept = [kernel.resolution for kernel in module.kernels]
+            if len(kept) != len(before[name].kernels):
+                found[name] = {"resolutions": kept}
+        elif isinstance(module, ModalRecurrence):
             found[name] = {
                 "modes": module.modes,
                 "fir_head": module.fir_head,

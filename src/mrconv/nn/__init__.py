@@ -2,6 +2,7 @@
 
 from .attention import Attention
 from .block import ResidualBlock
+from .keep_resolutions import keep_resolutions
 from .kernel_conv import KernelConv
 from .long_conv import LongConv
 from .mr_arguments import num_resolutions
@@ -20,6 +21,7 @@ __all__ = [
     "MaskedBatchNorm",
     "ModalRecurrence",
     "ResidualBlock",
+    "keep_resolutions",
     "num_resolutions",
     "reparameterize",
 ]

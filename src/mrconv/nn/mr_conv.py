@@ -138,13 +138,13 @@ class MRConv(nn.Module):
     @property
     def spans(self) -> list[int]:
         """l_i of every kernel, in samples."""
-        exponents = self._combination.exponents(self.resolutions)
-        return [self.kernel_size << exponent for exponent in exponents]
+        return [kernel.span for kernel in self.kernels]  # type: ignore[misc]
 
     @property
     def num_taps(self) -> int:
         """K = kernel_size 2^(R-1), taps of the merged kernel (a side, if two-sided)."""
-        return self.kernel_size << (self.resolutions - 1)
+        spans = self.spans
+        return self._combination.starts(spans)[-1] + spans[-1]
 
     @torch.no_grad()
     def reset_parameters(self, *, kernels: bool = True) -> None:

@@ -1,5 +1,6 @@
 """Masked BatchNorm, LayerNorm over channels, and the running statistics both norms share."""
 
+import math
 from collections.abc import Callable
 from typing import Literal
 
@@ -7,7 +8,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from .._checks import HALF, check_count, check_layer_input, check_lengths, mask_invalid, widened
+from .._checks import (
+    HALF,
+    check_count,
+    check_layer_input,
+    check_lengths,
+    length_mask,
+    mask_invalid,
+    widened,
+)
 from ..branch_statistics import count_valid, joined_moments, masked_moments, world_size
 
 __all__ = ["NORMS", "ChannelNorm", "MaskedBatchNorm", "NormName", "update_running"]
@@ -121,29 +130,41 @@ class MaskedBatchNorm(nn.Module):
         if lengths is not None:
             check_lengths("MaskedBatchNorm", lengths, x.shape[0], x.shape[-1])
         wide = mask_invalid(widened(x), lengths)  # a NaN times a gradient of 0 is a NaN
-        if self.training:
-            count = count_valid("MaskedBatchNorm", wide, lengths)
-            if lengths is not None or world_size() > 1 or self.momentum is None:
-                return mask_invalid(self._by_moments(wide, lengths, count), lengths).to(x.dtype)
-            self.num_batches_tracked.add_(1)
-        y = functional.batch_norm(
-            wide,
-            self.running_mean,
-            self.running_var,
-            widened(self.weight),
-            widened(self.bias),
-            training=self.training,
-            momentum=self.momentum or 0.0,
-            eps=self.eps,
-        )
+        y = self._of_batch(wide, lengths) if self.training else self._of_past(wide)
         return mask_invalid(y, lengths).to(x.dtype)
 
-    def _by_moments(self, x: Tensor, lengths: Tensor | None, count: Tensor | int) -> Tensor:
-        """Training where torch's kernel cannot: with lengths, over processes, averaging batches."""
+    def _of_past(self, x: Tensor) -> Tensor:
+        """Normalised by the running statistics."""
+        weight, bias = widened(self.weight), widened(self.bias)
+        mean, var = self.running_mean, self.running_var
+        return functional.batch_norm(x, mean, var, weight, bias, eps=self.eps)
+
+    def _of_batch(self, x: Tensor, lengths: Tensor | None) -> Tensor:
+        """Normalised by the batch's own statistics, which enter the running ones."""
+        count = count_valid("MaskedBatchNorm", x, lengths)
+        if isinstance(count, int) and world_size() == 1:
+            return self._by_torch(x, lengths, count)
         mean, var, total = joined_moments(*masked_moments(x, lengths, count), count)
         update_running(self, mean, var, total, self.momentum)
         scale = widened(self.weight) * torch.rsqrt(var + self.eps)
         return (x - mean[:, None]) * scale[:, None] + widened(self.bias)[:, None]
+
+    def _by_torch(self, x: Tensor, lengths: Tensor | None, count: int) -> Tensor:
+        """By torch's kernel, which takes all N positions: with the mean in the padding,
+
+        var_N = (M / N) var,   rsqrt(var + eps) = sqrt(M / N) rsqrt(var_N + (M / N) eps).
+        """
+        positions = x.shape[0] * x.shape[-1]
+        share = count / positions
+        if lengths is not None:
+            padding = ~length_mask(lengths.to(x.device), x.shape[-1])[:, None]
+            x = x + (x.sum((0, 2)) / count)[:, None] * padding.to(x.dtype)
+        mean, var = torch.zeros_like(self.running_mean), torch.ones_like(self.running_var)
+        weight, bias = math.sqrt(share) * widened(self.weight), widened(self.bias)
+        y = functional.batch_norm(x, mean, var, weight, bias, True, 1.0, share * self.eps)
+        unbiased = var * (positions - 1) / positions  # torch keeps N / (N - 1) times it
+        update_running(self, mean, unbiased / share, count, self.momentum)
+        return y
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "MaskedBatchNorm":
         keep_statistics(self, lambda: super(MaskedBatchNorm, self)._apply(fn, recurse))

@@ -42,6 +42,9 @@ class ModalRecurrence(nn.Module):
     ``windows`` all modes start behind the head, s_m = H, and never end: memory is then constant,
     two reals a mode, and H samples.
 
+    Training keeps the order: gradients reach neither the angle and the imaginary residue of a real
+    pole, nor a mode whose residue is 0.
+
     All parameters are real: log_decay (D, M), angle (D, M) in rad a sample, residue (D, M, 2),
     head (D, H), bias (D,). Decays and angles stay in float32 where the layer has half precision:
     a memory of 100 samples is off by 14 % with poles of bfloat16. State and constants are float64:
@@ -131,10 +134,13 @@ class ModalRecurrence(nn.Module):
 
         A pole counts as real at an angle of 0 or pi, and not at all where its residue is 0.
         """
-        used = (self.residue != 0).any(-1)
-        angle = self.angle.float()  # pi may have been float32 before
-        real = (angle == 0) | (angle == torch.pi)
+        used, real = self._used_and_real()
         return (used * torch.where(real, 1, 2)).sum(-1)
+
+    def _used_and_real(self) -> tuple[Tensor, Tensor]:
+        """Which modes act, and which have a real pole.                     (D, M) each."""
+        angle = self.angle.float()  # pi may have been float32 before
+        return (self.residue != 0).any(-1), (angle == 0) | (angle == torch.pi)
 
     @property
     def radius(self) -> Tensor:
@@ -147,7 +153,12 @@ class ModalRecurrence(nn.Module):
     def groups(self) -> list[Group]:
         """Constants of the modes in float64, modes of equal windows together."""
         windows = self.windows or ((self.fir_head, None),) * self.modes
-        return grouped(self._decay(), self.angle.double(), self.residue.double(), windows)
+        used, real = self._used_and_real()
+        paired = used & ~real
+        angle = torch.where(paired, self.angle, self.angle.detach())
+        trained = torch.stack([used, paired], -1)
+        residue = torch.where(trained, self.residue, self.residue.detach())
+        return grouped(self._decay(), angle.double(), residue.double(), windows)
 
     def taps(self, length: int) -> Tensor:
         """The impulse response at lags 0..length-1, without bias.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["contributions"]
+__all__ = ["COLUMNS", "contributions", "pair_grid", "write_label"]
 
 Floats = NDArray[np.float64]
 COLUMNS = 5  # examples side by side
@@ -62,11 +62,11 @@ def contributions(
     parts = np.asarray(shares, dtype=float)
     given = list(labels) if predicted is None else list(predicted)
     _check_sizes(len(signals), parts, (len(labels), len(given)), len(kernel_lengths))
-    signal_axes, bar_axes, figure = _grid(len(signals))
+    signal_axes, bar_axes, figure = pair_grid(len(signals))
     headline(figure, "Which time scales carried the decision, one example a class")
     for ax, signal, label, guess in zip(signal_axes, signals, labels, given, strict=True):
         _draw_signal(ax, np.asarray(signal, dtype=float), kind)
-        _write_label(ax, label, guess)
+        write_label(ax, label, guess)
     for ax, part in zip(bar_axes, parts, strict=True):
         _draw_bars(ax, part, kernel_lengths)
     _name_axes(bar_axes)
@@ -83,8 +83,8 @@ def _check_sizes(count: int, parts: Floats, named: tuple[int, int], resolutions:
         )
 
 
-def _grid(count: int) -> tuple[list["Axes"], list["Axes"], "Figure"]:
-    """Pairs of panels, ``COLUMNS`` side by side: those for signals, those for bars below them."""
+def pair_grid(count: int) -> tuple[list["Axes"], list["Axes"], "Figure"]:
+    """Pairs of panels, ``COLUMNS`` side by side: those above, those below them, and the figure."""
     columns = min(count, COLUMNS)
     blocks = -(-count // columns)
     figure = new_figure(2 * max(columns, 2), 0.45 + blocks * (PICTURE + BARS + 0.55))
@@ -137,7 +137,8 @@ def _draw_image(ax: "Axes", image: Floats) -> None:
     ax.spines[:].set_visible(True)
 
 
-def _write_label(ax: "Axes", label: str, guess: str) -> None:
+def write_label(ax: "Axes", label: str, guess: str) -> None:
+    """Names a panel by its class, and where the model was wrong by what it said."""
     wrong = guess != label
     title = f"{label}, taken for {guess}" if wrong else label
     color = SERIES[1] if wrong else INK

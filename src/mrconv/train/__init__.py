@@ -2,12 +2,14 @@
 
 from .evaluation import evaluate
 from .loop import TrainingInterrupted, TrainingResult, train
+from .matching import MatchingRecipe, read_matching_recipe
 from .optim import param_groups
 from .progress import EpochRow, Progress, SilentProgress, TextProgress
 from .recipe import Recipe, read_recipe, recipe_names
 
 __all__ = [
     "EpochRow",
+    "MatchingRecipe",
     "Progress",
     "Recipe",
     "SilentProgress",
@@ -16,6 +18,7 @@ __all__ = [
     "TrainingResult",
     "evaluate",
     "param_groups",
+    "read_matching_recipe",
     "read_recipe",
     "recipe_names",
     "train",

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ..data import Examples
 
-__all__ = ["Batch", "Batches"]
+__all__ = ["Batch", "Batches", "moved"]
 
 Batch = tuple[Tensor, Tensor, Tensor | None]
 
@@ -63,3 +63,17 @@ class Batches:
             chosen = rows[start : start + self.batch_size]
             lengths = None if self.examples.lengths is None else self.examples.lengths[chosen]
             yield self.examples.x[chosen], self.examples.y[chosen], lengths
+
+
+def moved(batch: Batch, like: Tensor) -> Batch:
+    """A batch where a parameter lives; values in the parameter's dtype.
+
+    Args:
+        batch: x, y and lengths.
+        like: Gives device and dtype.
+    """
+    x, y, lengths = batch
+    x, y = (
+        one.to(like.device, like.dtype if one.is_floating_point() else one.dtype) for one in (x, y)
+    )
+    return x, y, None if lengths is None else lengths.to(like.device)

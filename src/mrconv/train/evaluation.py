@@ -5,7 +5,7 @@ from torch import nn
 
 from ..data import Examples
 from ..errors import ArgumentError
-from .batches import Batches
+from .batches import Batches, moved
 from .objective import metric_name, score, summarise
 
 __all__ = ["evaluate"]
@@ -46,12 +46,8 @@ def evaluate(
     sums = torch.zeros(3, dtype=torch.float64, device=parameter.device)
     model.eval()
     try:
-        for x, y, lengths in Batches(examples, batch_size):
-            x, y = x.to(parameter.device), y.to(parameter.device)
-            x, y = (one.to(parameter.dtype) if one.is_floating_point() else one for one in (x, y))
-            if lengths is not None:
-                lengths = lengths.to(parameter.device)
-            sums += score(model, loss, (x, y, lengths)).sums
+        for batch in Batches(examples, batch_size):
+            sums += score(model, loss, moved(batch, parameter)).sums
     finally:
         model.train(training)
     value, metric = summarise(sums)

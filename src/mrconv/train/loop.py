@@ -244,7 +244,9 @@ def _finish(module: "TrainingModule", folder: RunFolder, command: str) -> Traini
         "command": command,
     }
     model.contract, model.labels = splits.contract, splits.labels
-    model.metrics = measured
+    model.metrics = {**model.metrics, **measured}
+    model.made = (*model.made, module.recipe.origin())
+    model.requires_grad_(True)
     is_main = module.global_rank == 0
     if is_main:
         model.save_pretrained(folder.model)

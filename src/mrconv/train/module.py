@@ -45,6 +45,7 @@ class TrainingModule(LightningModule):
     ) -> None:
         super().__init__()
         self.model, self.loss = recipe.make_model(), recipe.make_loss()
+        self.objective = recipe.make_objective(self.loss)
         if recipe.precision in _DTYPES:
             # Lightning converts after it has loaded a checkpoint, which would round the weights
             self.to(_DTYPES[recipe.precision])
@@ -110,7 +111,7 @@ class TrainingModule(LightningModule):
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """The loss of one batch."""
         self._rate = float(self.trainer.optimizers[0].param_groups[-1]["lr"])
-        scored = score(self.model, self.loss, batch)
+        scored = self.objective(self.model, batch)
         self._sums["train"] += scored.sums
         self.progress.step(self.epoch + 1, batch_idx + 1, scored.loss)
         return scored.loss

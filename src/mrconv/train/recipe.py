@@ -20,6 +20,7 @@ from ..data import Splits
 from ..errors import FileError, MrconvError, RecipeError
 from ..models.base import SequenceModel
 from .extras import needs_extra
+from .objective import TaskObjective
 from .optim import param_groups
 from .recipe_check import Precision, Schedule, check_recipe
 from .recipe_override import overridden
@@ -81,6 +82,14 @@ class Recipe:
         """The loss."""
         return _construct("loss", self.loss)
 
+    def make_objective(self, loss: nn.Module) -> nn.Module:
+        """What a training step lowers, (model, batch) to a ``Score``.
+
+        Args:
+            loss: Of ``make_loss``.
+        """
+        return TaskObjective(loss)
+
     def make_optimizer(self, model: nn.Module) -> Optimizer:
         """The optimizer over the model's parameter groups.
 
@@ -92,6 +101,10 @@ class Recipe:
         kernel_lr = options.pop("kernel_lr", lr)
         groups = param_groups(model, lr=lr, kernel_lr=kernel_lr, weight_decay=weight_decay)
         return _construct("optimizer", Call(self.optimizer.target, {"params": groups, **options}))
+
+    def origin(self) -> dict[str, Any]:
+        """What is kept of the training in the model that it makes, as plain values."""
+        return {"step": "train", "recipe": self.name, "epochs": self.epochs, "seed": self.seed}
 
     def text(self) -> str:
         """The recipe as YAML that gives the same recipe."""
