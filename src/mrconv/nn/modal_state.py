@@ -58,6 +58,21 @@ class Group(NamedTuple):
             [magnitude * (angle * exponents).cos(), magnitude * (angle * exponents).sin()], -1
         )
 
+    def run(self, count: int) -> Tensor:
+        """pole^0 .. pole^(n - 1), by doubling: n products in place of n exponentials.
+
+        Args:
+            count: n.
+
+        Returns:
+            Powers as two reals.                                     (D, M', n, 2)
+        """
+        table = self.powers(torch.zeros((), device=self.decay.device))[:, :, None]
+        while (size := table.shape[2]) < count:
+            step = self.powers(torch.tensor(float(size), device=self.decay.device))
+            table = torch.cat([table, complex_product(table, step[:, :, None])], 2)
+        return table[:, :, :count]
+
     def leaving(self) -> Tensor:
         """pole^(end - start), by which a sample that leaves is weighted.    (D, M', 2)."""
         if self.end is None:
@@ -186,24 +201,23 @@ def _block(
         entering = run[..., slots - group.start : slots - group.start + n]
         y = y + _from_state(group, before, n) + _from_inputs(group, group.residue, entering)
         after = complex_product(before, _own_powers(group, valid))
-        after = after + _gathered(group, entering, valid)
+        powers = group.run(n)
+        after = after + _gathered(powers, entering, valid)
         if group.end is not None:
             gone = run[..., slots - group.end : slots - group.end + n]
             factor = group.leaving()
             y = y - _from_inputs(group, complex_product(group.residue, factor), gone)
-            after = after - complex_product(_gathered(group, gone, valid), factor)
+            after = after - complex_product(_gathered(powers, gone, valid), factor)
         modes[:, :, group.members] = after
     return y, ModalState(_ring(run, state, valid), modes, state.position + valid)
 
 
 def _from_state(group: Group, modes: Tensor, n: int) -> Tensor:
     """sum_m Re(residue pole^(j + 1) x_m) at j = 0..n-1.                         (B, D, n)."""
-    steps = torch.arange(1, n + 1, dtype=torch.float64, device=modes.device)
-    table = complex_product(group.residue[:, :, None], group.powers(steps[None, None]))
-    real, imaginary = modes.unbind(-1)  # (B, D, M')
-    return torch.einsum("bdm,dmn->bdn", real, table[..., 0]) - torch.einsum(
-        "bdm,dmn->bdn", imaginary, table[..., 1]
-    )
+    rows, channels = modes.shape[:2]
+    amplitudes = complex_product(group.residue, modes).flatten(0, 1)  # (B D, M', 2)
+    decay, angle = group.decay.repeat(rows, 1), group.angle.repeat(rows, 1)
+    return modal_taps(decay, angle, amplitudes, n, start=1).unflatten(0, (rows, channels))
 
 
 def _from_inputs(group: Group, residue: Tensor, u: Tensor) -> Tensor:
@@ -219,15 +233,13 @@ def _own_powers(group: Group, valid: Tensor) -> Tensor:
     return torch.stack(tables)[chosen]
 
 
-def _gathered(group: Group, u: Tensor, valid: Tensor) -> Tensor:
+def _gathered(powers: Tensor, u: Tensor, valid: Tensor) -> Tensor:
     """sum_{j < valid} pole^(valid - 1 - j) u[j], the state that a block leaves.  (B, D, M', 2)."""
     n = u.shape[-1]
-    steps = torch.arange(n, dtype=torch.float64, device=u.device)
-    table = group.powers(steps[None, None])  # (D, M', n, 2)
     # each row's last valid sample to the front, then backwards in time
     back = valid[:, None] - 1 - torch.arange(n, device=u.device)
     turned = u.gather(2, back.clamp_min(0)[:, None].expand_as(u)) * (back >= 0)[:, None]
-    return torch.einsum("bdn,dmnc->bdmc", turned, table)
+    return torch.einsum("bdn,dmnc->bdmc", turned, powers)
 
 
 def _ring(run: Tensor, state: ModalState, valid: Tensor) -> Tensor:
