@@ -1,5 +1,7 @@
 """Raw samples as a model takes them: any cut gives the numbers of the whole, by scipy's filter."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -22,13 +24,20 @@ def cut(x, sizes=(1, 0, 7, 50, 2, 13)):
 @pytest.mark.parametrize(
     ("rate", "up", "down"), [(16000, 1, 2), (4000, 2, 1), (11025, 320, 441), (8000, 1, 1)]
 )
-def test_any_cut_is_scipys_whole(rate, up, down):
+@pytest.mark.parametrize("companding", [None, 255.0])
+def test_any_cut_is_scipys_whole(rate, up, down, companding):
     x = np.random.default_rng(0).normal(size=(200, 1))
-    intake = Intake(SOUND, rate, LIKE)
+    intake = Intake(replace(SOUND, companding=companding), rate, LIKE)
     parts = [*(intake.take(block) for block in cut(x)), intake.finish()]
-    scaled = ((x - 0.5) / 2.0).astype(np.float32).astype(np.float64)
-    expected = resample_poly(scaled, up, down) if up != down else scaled
-    assert_close(torch.cat(parts, 1)[0], torch.from_numpy(expected), 1e-12)
+    # the value that is scaled to 0 stands around the recording: log(1 + 15) / log(256) = 0.5
+    silence = 0.5 if companding is None else 15 / 255
+    raw = silence + resample_poly(x - silence, up, down) if up != down else x
+    if companding is not None:
+        raw = np.sign(raw) * np.log(1 + 255 * np.abs(raw)) / np.log(256)
+    expected = (raw - 0.5) / 2.0
+    # without a resampler values are prepared in float32
+    bound = 1e-12 if up != down else 1e-7
+    assert_close(torch.cat(parts, 1)[0], torch.from_numpy(expected), bound)
 
 
 def test_tokens_come_as_they_are():

@@ -1,5 +1,6 @@
 """What a model expects of its input, kept with the model and applied by every verb."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
@@ -104,6 +105,19 @@ class InputContract:
             )
         return self._tokens(values) if self.kind == "tokens" else self._continuous(values, start)
 
+    def scaled(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """(c(values) - mean) / std of continuous values of any shape, unchecked."""
+        wide, mu = np.asarray(values, np.float64), self.companding
+        if mu is not None:
+            wide = np.sign(wide) * np.log1p(mu * np.abs(wide)) / np.log1p(mu)
+        return (wide - self.mean) / self.std
+
+    @property
+    def silence(self) -> float:
+        """The value that ``scaled`` takes to 0."""
+        mu, mean = self.companding, self.mean
+        return mean if mu is None else math.copysign(((1 + mu) ** abs(mean) - 1) / mu, mean)
+
     def _continuous(self, values: NDArray[Any], start: int) -> NDArray[np.float32]:
         if values.ndim == 1:
             values = values[:, None]
@@ -114,8 +128,7 @@ class InputContract:
                 f"input: values must be (length, {self.channels}); got {values.shape}. {remedy}"
             )
         with np.errstate(over="ignore", invalid="ignore"):  # told as not finite
-            wide = self._companded(values.astype(np.float64))
-            scaled = ((wide - self.mean) / self.std).astype(np.float32)
+            scaled = self.scaled(values).astype(np.float32)
         if not np.isfinite(scaled).all():
             where = int(np.argwhere(~np.isfinite(scaled))[0, 0])
             raise ArgumentError(
@@ -124,12 +137,6 @@ class InputContract:
                 "Fill or remove missing values first."
             )
         return scaled
-
-    def _companded(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        mu = self.companding
-        if mu is None:
-            return values
-        return np.sign(values) * np.log1p(mu * np.abs(values)) / np.log1p(mu)
 
     def _tokens(self, values: NDArray[Any]) -> NDArray[np.int64]:
         if values.ndim != 1:

@@ -25,9 +25,8 @@ BLOCK = 65536
 class Intake:
     """Checks, scales and resamples the samples of one recording as they come.
 
-    What comes out is a function of the samples, never of how they were cut into blocks. Values are
-    scaled before they are resampled, so that before the start and behind the end a recording is at
-    its mean, which is 0 then.
+    What comes out is a function of the samples, never of how they were cut into blocks. Where they
+    are resampled, a recording stands at the contract's silence before its start and behind its end.
 
     Args:
         contract: What the model expects.
@@ -90,20 +89,27 @@ class Intake:
             DtypeError: For values that are no numbers, or tokens that are not whole.
             ShapeError: For another number of channels.
         """
-        x = torch.from_numpy(self.contract.prepare(values, self._taken))[None]
+        prepared = self.contract.prepare(values, self._taken)
         self._taken += len(values)
-        if self.contract.kind == "tokens":
-            return x.to(self._like.device)
         if self._resampler is not None:
-            x, self._state = self._resampler.chunk(x.to(self._state.history), self._state)
-        return x.to(self._like)
+            raw = np.asarray(values, np.float64).reshape(prepared.shape) - self.contract.silence
+            x = torch.from_numpy(raw)[None].to(self._state.history)
+            x, self._state = self._resampler.chunk(x, self._state)
+            return self._scaled(x)
+        x = torch.from_numpy(prepared)[None]
+        return x.to(self._like.device if self.contract.kind == "tokens" else self._like)
 
     def finish(self) -> Tensor:
         """The samples that are left when the recording ends; as ``take`` gives them."""
         if self._resampler is None:
             shape = (1, 0) if self.contract.kind == "tokens" else (1, 0, self.contract.channels)
             return torch.zeros(shape, device=self._like.device, dtype=self._like.dtype)
-        return self._resampler.finish(self._state).to(self._like)
+        return self._scaled(self._resampler.finish(self._state))
+
+    def _scaled(self, x: Tensor) -> Tensor:
+        # behind the resampler, because companding is not linear
+        raw = x.double().cpu().numpy() + self.contract.silence
+        return torch.from_numpy(self.contract.scaled(raw)).to(self._like)
 
 
 def _whole(rate: float) -> int:
