@@ -104,13 +104,13 @@ class TiledStepper(Stepper):
     def _share(self, x: Tensor, position: Tensor, places: list[int]) -> tuple[Samples, Tensor]:
         """The samples of each row's base block, and what the newest input adds to them."""
         place = together(places)
-        if place is not None:
-            within = place % BASE
-            near = self.shifted[BASE - within : 2 * BASE - within]
-            return self._samples(position, places, -within, BASE), x[:, None] * near
-        within = position % BASE
-        near = self.shifted[advance(BASE - within, BASE)]  # (B, b, D)
-        return advance(position - within, BASE), x[:, None] * near
+        if place is None:
+            start = position % BASE
+            near = self.shifted[advance(BASE - start, BASE)]  # (B, b, D)
+            return advance(position - start, BASE), x[:, None] * near
+        within = place % BASE
+        near = self.shifted[BASE - within : 2 * BASE - within]  # (b, D)
+        return self._samples(position, places, -within, BASE), x[:, None] * near
 
     def _tiles(self, state: State) -> None:
         """Runs the tile that is due for each row, all rows of one size at once."""
