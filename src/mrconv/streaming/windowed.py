@@ -105,6 +105,8 @@ class WindowedStepper(Stepper):
                 summed[:, starts[i] : end] += series[i, :, : spans[i]]
         longest = max((end for end in ends if end <= BLOCK), default=0)
         self.register_buffer("short", summed[:, :longest].to(self.dtype))
+        if not self.long:
+            return
         head = series[self.long].permute(2, 0, 1).to(self.dtype)  # (n, R', D)
         for level in (1 << k for k in range(BLOCK.bit_length())):
             spectrum = torch.fft.rfft(head[:level], 2 * level, dim=0)
