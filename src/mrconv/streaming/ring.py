@@ -15,7 +15,7 @@ from torch import Tensor
 
 from .._checks import mask_invalid
 
-__all__ = ["Samples", "add", "advance", "blocks", "read", "together", "write"]
+__all__ = ["Samples", "add", "advance", "blocks", "read", "stretch", "together", "write"]
 
 Samples = Tensor | slice
 
@@ -40,6 +40,24 @@ def read(ring: Tensor, samples: Samples, rows: Tensor | None = None) -> Tensor:
         return ring[:, samples] if rows is None else ring[rows, samples]
     flat = _slots(ring, samples, rows)
     return ring.flatten(0, 1).index_select(0, flat.flatten()).unflatten(0, flat.shape)
+
+
+def stretch(ring: Tensor, start: Tensor, count: int) -> Tensor:
+    """Neighbouring samples of every row, as a copy.
+
+    Args:
+        ring: Buffer.                                                (B, P, D)
+        start: Number of the first sample of each row, from -P.           (B,)
+        count: How many, no more than P.
+
+    Returns:
+        Values.                                                  (B, count, D)
+    """
+    place = together(torch.remainder(start, ring.shape[1]).tolist())
+    if place is None:
+        return read(ring, advance(start, count))
+    ahead = ring[:, place : place + count]
+    return torch.cat([ahead, ring[:, : count - ahead.shape[1]]], 1)
 
 
 def write(ring: Tensor, samples: Samples, values: Tensor, rows: Tensor | None = None) -> None:
