@@ -27,7 +27,7 @@ from mrconv.bench.stream_contestants import (
     make_layer,
     make_stream,
 )
-from mrconv.bench.stream_errors import float64_output, streamed
+from mrconv.bench.stream_errors import deep_model, float64_output, streamed
 from mrconv.testing import direct_convolution
 
 EACH = pytest.mark.parametrize("form", FORMS)
@@ -98,6 +98,18 @@ def test_pieces_of_one_sample_are_steps(monkeypatch):
     y, state = streamed(stream, x, [1, 1, 20, 0, 7, 1])
     torch.testing.assert_close(y, layer(x))
     assert (len(steps), int(state.tensors["position"])) == (3, 30)
+
+
+@torch.no_grad()
+def test_outputs_of_the_deep_model_are_of_usual_size():
+    """Else the comparison in float32 says more about the model than about its stream."""
+    model = deep_model("fourier", 8, 512)
+    assert not model.training
+    y = model(torch.randn(1, 512, 1))
+    assert 0.01 < y.std() < 10
+    for name, var in model.named_buffers():
+        if name.endswith("running_var"):
+            assert (var != 1).all(), name
 
 
 def test_the_spoken_model_is_that_of_the_recipe():

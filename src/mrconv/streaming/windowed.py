@@ -165,7 +165,9 @@ class WindowedStepper(Stepper):
 
     def _short_windows(self, ring: Tensor, position: Tensor, count: int) -> Tensor:
         """Windows within one block, as one convolution with what came before.     (B, D, n)."""
-        before = max(self.short.shape[1] - 1, 0)
+        if not self.short.shape[1]:
+            return self.short.new_zeros(())
+        before = self.short.shape[1] - 1
         samples = advance(position - before, before + count)
         past = read(ring, samples).transpose(1, 2).contiguous()
         return long_convolution(past, self.short)[..., before:]
