@@ -47,7 +47,7 @@ def test_lags_in_any_order_by_runs_and_one_by_one(sizes, apart):
     assert_close(got[0], direct_convolution(first, taps)[0, :, -2000:], 1e-14)
 
 
-def test_a_cut_changes_no_bit():
+def test_a_cut_changes_nothing_but_rounding():
     stepper = GatherStepper(torch.arange(0, 300, 7), torch.randn(3, 43))
     x = torch.randn(1, 3, 500)
     whole, _ = stepper.chunk(x, stepper.init_state(1))
