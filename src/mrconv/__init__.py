@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         SequenceRegressor,
         load,
     )
-    from .nn import LongConv, MRConv
+    from .nn import Hyena, LongConv, MRConv, MultiHyena
     from .streaming import Streamer
     from .train.optim import param_groups
     from .verification import verify
@@ -42,8 +42,10 @@ _MODULES = (
 _NAMES = {
     "BranchNorm": "branch_statistics",
     "Forecaster": "models",
+    "Hyena": "nn",
     "LongConv": "nn",
     "MRConv": "nn",
+    "MultiHyena": "nn",
     "SequenceBackbone": "models",
     "SequenceClassifier": "models",
     "SequenceLabeller": "models",
@@ -61,8 +63,10 @@ _NAMES = {
 __all__ = [
     "BranchNorm",
     "Forecaster",
+    "Hyena",
     "LongConv",
     "MRConv",
+    "MultiHyena",
     "SequenceBackbone",
     "SequenceClassifier",
     "SequenceLabeller",

@@ -12,7 +12,7 @@ from .._checks import (
     mask_invalid,
     widened,
 )
-from ..errors import ArgumentError
+from .heads import check_divides, largest_divisor
 
 __all__ = ["Attention", "rotated"]
 
@@ -65,14 +65,11 @@ class Attention(nn.Module):
         super().__init__()
         check_count("Attention", "channels", channels)
         check_count("Attention", "length", length)
+        usual = largest_divisor(channels, channels // HEAD_SIZE)
+        heads = usual if num_heads is None else num_heads
+        check_divides("Attention", "num_heads", heads, channels)
         self.channels, self.length, self.causal = channels, length, causal
-        self.num_heads = _heads(channels) if num_heads is None else num_heads
-        check_count("Attention", "num_heads", self.num_heads)
-        if channels % self.num_heads:
-            raise ArgumentError(
-                f"Attention: num_heads must divide channels={channels}; got "
-                f"num_heads={self.num_heads}. Use num_heads={_heads(channels, self.num_heads)}."
-            )
+        self.num_heads = heads
         self.qkv = nn.Linear(channels, 3 * channels, bias=False, device=device, dtype=dtype)
         self.out = nn.Linear(channels, channels, bias=False, device=device, dtype=dtype)
 
@@ -136,9 +133,3 @@ def rotated(x: Tensor) -> Tensor:
     cos, sin = angle.cos(), angle.sin()
     turned = [first * cos - second * sin, second * cos + first * sin, last]
     return torch.cat(turned, -1).to(x.dtype)
-
-
-def _heads(channels: int, most: int | None = None) -> int:
-    """The largest number of heads that divides the channels and is at most ``most``."""
-    most = channels // HEAD_SIZE if most is None else most
-    return next(heads for heads in range(max(most, 1), 0, -1) if channels % heads == 0)
