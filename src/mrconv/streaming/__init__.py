@@ -3,6 +3,7 @@
 from .block import BlockStepper
 from .explanation import Explanation
 from .gather import GatherStepper
+from .hyena import GatedStepper
 from .layers import ConvolutionStepper
 from .partitioned import FlatStepper, PartitionedStepper
 from .pieces import Dense, Piece, Spikes, Window, kernel_pieces
@@ -24,6 +25,7 @@ __all__ = [
     "DenseName",
     "Explanation",
     "FlatStepper",
+    "GatedStepper",
     "GatherStepper",
     "PartitionedStepper",
     "Piece",
