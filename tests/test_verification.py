@@ -97,6 +97,21 @@ def test_a_layer_alone(causal):
     assert [row.place for row in unstreamed(proof)] == ["layer"]
 
 
+@pytest.mark.parametrize("kind", [mrconv.Hyena, mrconv.MultiHyena])
+def test_a_gated_layer_and_its_filters(kind):
+    layer = kind(6, 20, num_filters=3, kernel="dilated", kernel_size=4, dtype=F64).eval()
+    settled(layer.filter)
+    proof = mrconv.verify(layer)
+    assert proof.holds
+    assert [row.place for row in unstreamed(proof)] == ["filter", "output"]
+    merged = mrconv.merge(layer)
+    with torch.no_grad():
+        merged.filter.taps[1, 7] += 1
+    rows = unstreamed(mrconv.verify(layer, merged))
+    assert [row.holds for row in rows] == [False, False]
+    assert all(row.sample >= 7 for row in rows)
+
+
 def test_a_backbone_alone():
     proof = mrconv.verify(model_of().backbone)
     assert [row.place for row in unstreamed(proof)] == [

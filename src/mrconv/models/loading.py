@@ -151,8 +151,8 @@ def _rebuilt(config: Mapping[str, Any]) -> SequenceModel:
     for name, sizes in config["layers"].items():
         parent, _, child = name.rpartition(".")
         kind = ModalRecurrence if "modes" in sizes else LongConv
-        layer = kind(model.backbone.channels, **sizes, device="meta")
-        setattr(model.get_submodule(parent), child, layer)
+        channels: Any = model.get_submodule(name).channels
+        setattr(model.get_submodule(parent), child, kind(channels, **sizes, device="meta"))
     if config["input"] is not None:
         model.contract = InputContract.from_dict(config["input"])
     model.labels = tuple(config["labels"])

@@ -11,7 +11,7 @@ from ..branch_statistics import BranchNorm
 from ..convolution import Method
 from ..kernels import Kernel
 from .heads import check_divides
-from .long_filter import long_filter
+from .long_filter import LongFilter, long_filter
 from .mr_arguments import NormKind
 from .short_conv import ShortConv
 
@@ -51,7 +51,7 @@ class GatedConv(nn.Module, ABC):
         self.channels, self.length, self.num_filters = channels, length, num_filters
         self.qkv = nn.Linear(channels, 3 * channels, device=device, dtype=dtype)
         self.short = ShortConv(3 * channels, SHORT_TAPS, device=device, dtype=dtype)
-        self.filter: nn.Module = long_filter(
+        self.filter: LongFilter = long_filter(
             owner,
             num_filters,
             length,
@@ -72,6 +72,12 @@ class GatedConv(nn.Module, ABC):
     def width(self) -> int:
         """N = channels / num_filters, the channels that share a filter."""
         return self.channels // self.num_filters
+
+    @property
+    def num_taps(self) -> int | None:
+        """Samples that an output depends on, itself included; None where filters never end."""
+        taps = self.filter.num_taps
+        return None if taps is None else taps + self.short.num_taps - 1
 
     @property
     @abstractmethod

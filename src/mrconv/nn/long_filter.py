@@ -9,10 +9,15 @@ from ..branch_statistics import BranchNorm
 from ..errors import ArgumentError
 from ..kernels import KERNELS, LONG_KERNELS, Kernel
 from .kernel_conv import KernelConv
+from .long_conv import LongConv
 from .mr_arguments import NormKind
 from .mr_conv import MRConv
+from .recurrence import ModalRecurrence
 
-__all__ = ["long_filter"]
+__all__ = ["LongFilter", "long_filter"]
+
+#: The long filters of a layer, as they are trained and as conversions leave them.
+LongFilter = KernelConv | MRConv | LongConv | ModalRecurrence
 
 
 def long_filter(
