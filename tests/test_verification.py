@@ -192,8 +192,15 @@ def test_streams_of_ragged_and_empty_rows():
     assert len(streamed(proof)) == 2 * len(STREAMED)
 
 
-def test_what_looks_ahead_or_back_at_all_has_no_stream():
-    for mixer in ({**MIXER, "causal": False}, [MIXER, {"name": "attention"}]):
+def test_a_model_with_attention_streams():
+    x = torch.randn(2, 70, 2, dtype=F64)  # longer than the layers were made for
+    proof = mrconv.verify(model_of(mixer=[MIXER, {"name": "attention"}]), inputs=x)
+    assert "output" in [row.place for row in streamed(proof)]
+    assert proof.holds
+
+
+def test_what_looks_ahead_has_no_stream():
+    for mixer in ({**MIXER, "causal": False}, [MIXER, {"name": "attention", "causal": False}]):
         proof = mrconv.verify(model_of(mixer=mixer))
         assert "output" not in [row.place for row in streamed(proof)]
         assert proof.holds

@@ -8,8 +8,9 @@ import torch
 
 import mrconv
 from mrconv import BranchNorm, Hyena, MRConv, MultiHyena
-from mrconv.errors import ArgumentError, DtypeError, ShapeError
+from mrconv.errors import ArgumentError, DtypeError, MergeError, ShapeError
 from mrconv.kernels import S4DKernel
+from mrconv.nn import KernelConv
 from mrconv.testing import assert_close, direct_convolution, settled
 
 F64 = torch.float64
@@ -231,6 +232,64 @@ def test_repr():
     text = repr(MultiHyena(6, 9, num_filters=3))
     assert text.startswith("MultiHyena(\n  6, length=9, num_filters=3\n  (qkv): Linear(")
     assert "(short): ShortConv(18, num_taps=3)" in text
+
+
+# ------------------------------------------------------------------------------ other forms
+
+
+@KINDS
+@EACH
+def test_merged(kind, options):
+    made, x = layer(kind, **options), torch.randn(2, 6, 25, dtype=F64)
+    merged = mrconv.merge(made)
+    assert type(merged.filter) is mrconv.LongConv
+    assert merged.filter.channels == 3
+    assert merged.filter.checked.difference < 1e-10
+    assert_close(merged(x), expected_of(made, x))
+
+
+@KINDS
+def test_recurrence_of_modal_filters(kind):
+    made = layer(kind, kernel="modal", kernel_size=4)
+    small, x = mrconv.merge(made, form="recurrence"), torch.randn(2, 6, 25, dtype=F64)
+    assert_close(small(x), expected_of(made, x))
+    assert small.num_taps == made.num_taps == 8 + 2
+
+
+@KINDS
+def test_distilled(kind):
+    made = layer(kind, length=40, kernel=functools.partial(S4DKernel, order=4))
+    small, report = mrconv.distill(made, order=4)
+    x = torch.randn(2, 6, 40, dtype=F64)
+    assert [len(one.filters) for one in report.layers] == [3]  # as many as filters
+    assert report.error < 1e-10
+    assert_close(small(x), made(x))
+    assert small.num_taps is None
+    assert type(made.filter) is KernelConv
+
+
+@KINDS
+def test_rates(says, kind):
+    made = layer(kind, kernel="fourier", kernel_size=4)
+    name = kind.__name__
+    with says(
+        ArgumentError,
+        f"merge: rate must be 1, because the short convolution of a {name} has the rate of "
+        "training; got rate=2. Resample the input to that rate.",
+    ):
+        mrconv.merge(made, rate=2)
+    with says(
+        ArgumentError,
+        f"Streamer: rate must be 1, because a layer of {name} works at the rate it was trained "
+        "at; got rate=2. Resample the stream to that rate with mrconv.streaming.Resampler.",
+    ):
+        mrconv.Streamer(made, rate=2)
+    with says(
+        MergeError,
+        "merge: BatchNorm statistics are still changing (training mode); got training=True. "
+        "Call model.eval() first.",
+    ):
+        mrconv.merge(made.train())
 
 
 # -------------------------------------------------------------------------------------- errors

@@ -1,11 +1,12 @@
 """Every kernel form, every layer and every model keeps the stream contract."""
 
+import pytest
 import torch
 from torch import nn
 
 import mrconv
 from mrconv.models.pooling import POOLINGS
-from mrconv.nn import ChannelNorm, KernelConv, MaskedBatchNorm, ResidualBlock
+from mrconv.nn import Attention, ChannelNorm, KernelConv, MaskedBatchNorm, ResidualBlock
 from mrconv.testing import StreamContract, assert_close, settled
 
 
@@ -269,6 +270,26 @@ class TestLongMultiHyena(_Heads):
         stream, x, _ = self._case(torch.float64, 3, 7)
         y, state = stream.chunk(x[:0], stream.init_state(0))
         assert (y.shape, state.num_rows) == ((0, self.channels, 7), 0)
+
+
+class TestAttention(StreamContract):
+    channels = 6
+
+    def make(self, dtype):
+        return Attention(6, 80, num_heads=2, dtype=dtype).eval()
+
+
+class TestAttentionInBlocks(TestAttention):
+    """Queries that share a mask are few, and features odd."""
+
+    channels = 3
+
+    @pytest.fixture(autouse=True)
+    def few_queries(self, monkeypatch):
+        monkeypatch.setattr("mrconv.streaming.attention.QUERIES", 3)
+
+    def make(self, dtype):
+        return Attention(3, 80, num_heads=1, dtype=dtype).eval()
 
 
 class TestBlock(StreamContract):

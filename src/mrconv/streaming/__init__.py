@@ -1,5 +1,6 @@
 """Streaming: every trained module sample by sample or chunk by chunk, exactly."""
 
+from .attention import AttentionStepper
 from .block import BlockStepper
 from .explanation import Explanation
 from .gather import GatherStepper
@@ -17,6 +18,7 @@ from .tiled import TiledStepper
 from .windowed import WindowedStepper
 
 __all__ = [
+    "AttentionStepper",
     "BlockStepper",
     "ChainStepper",
     "ConvolutionStepper",

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from .._checks import widened
 from ..nn.hyena import GatedConv
-from .layers import refuse_rate
+from .layers import refuse_other_rates
 from .state import State
 from .stepper import Cost, Settings, Stepper, empty, make_stepper
 
@@ -126,5 +126,5 @@ def _flat(filters: State) -> State:
 
 @make_stepper.register
 def _(module: GatedConv, settings: Settings) -> Stepper:
-    refuse_rate(type(module).__name__, settings.rate)
+    refuse_other_rates(type(module).__name__, settings.rate)
     return GatedStepper(module, make_stepper(module.filter, settings))
