@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         SequenceRegressor,
         load,
     )
-    from .nn import LongConv, MRConv
+    from .nn import Hyena, LongConv, MRConv, MultiHyena
     from .streaming import Streamer
     from .train.optim import param_groups
     from .train.pruning import prune
@@ -43,8 +43,10 @@ _MODULES = (
 _NAMES = {
     "BranchNorm": "branch_statistics",
     "Forecaster": "models",
+    "Hyena": "nn",
     "LongConv": "nn",
     "MRConv": "nn",
+    "MultiHyena": "nn",
     "SequenceBackbone": "models",
     "SequenceClassifier": "models",
     "SequenceLabeller": "models",
@@ -63,8 +65,10 @@ _NAMES = {
 __all__ = [
     "BranchNorm",
     "Forecaster",
+    "Hyena",
     "LongConv",
     "MRConv",
+    "MultiHyena",
     "SequenceBackbone",
     "SequenceClassifier",
     "SequenceLabeller",
