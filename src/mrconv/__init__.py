@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .merging import merge
     from .models import (
         Forecaster,
+        LanguageModel,
         SequenceBackbone,
         SequenceClassifier,
         SequenceLabeller,
@@ -42,6 +43,7 @@ _MODULES = (
 _NAMES = {
     "BranchNorm": "branch_statistics",
     "Forecaster": "models",
+    "LanguageModel": "models",
     "LongConv": "nn",
     "MRConv": "nn",
     "SequenceBackbone": "models",
@@ -61,6 +63,7 @@ _NAMES = {
 __all__ = [
     "BranchNorm",
     "Forecaster",
+    "LanguageModel",
     "LongConv",
     "MRConv",
     "SequenceBackbone",
