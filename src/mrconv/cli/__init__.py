@@ -10,7 +10,18 @@ from ..errors import MrconvError
 
 __all__ = ["VERBS", "main"]
 
-VERBS = ("demo", "train", "evaluate", "predict", "merge", "distill", "verify", "inspect", "bench")
+VERBS = (
+    "demo",
+    "train",
+    "evaluate",
+    "predict",
+    "generate",
+    "merge",
+    "distill",
+    "verify",
+    "inspect",
+    "bench",
+)
 
 DESCRIPTION = """\
 Long convolutions as sequence models: train as branches, merge to one convolution.
