@@ -1,4 +1,4 @@
-"""``mrconv evaluate``: loss and accuracy (or bits, or error) of a saved model on a split of its data."""
+"""``mrconv evaluate``: loss and accuracy, bits or error of a saved model on a split of its data."""
 
 import argparse
 import json
