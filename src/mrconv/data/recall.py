@@ -46,7 +46,7 @@ class Recall:
         >>> from mrconv.data import Recall
         >>> splits = Recall(vocabulary=8, length=6, pairs=2, train=1, held=1).load()
         >>> splits.train.x[0].tolist(), splits.train.y[0].tolist()
-        ([2, 4, 3, 7, 3, 2], [-100, -100, -100, -100, 7, 4])
+        ([3, 4, 1, 7, 3, 1], [-100, -100, -100, -100, 4, 7])
     """
 
     vocabulary: int = 128
@@ -90,9 +90,9 @@ class Recall:
             "validation": self.held,
             "test": self.held,
         }
-        parts = {str(name): self._rows(rows, STREAMS[name]) for name, rows in counts.items()}
+        parts = {name: self._rows(rows, STREAMS[name]) for name, rows in counts.items()}
         contract = InputContract("tokens", self.length, vocabulary=self.vocabulary)
-        return Splits(**parts, contract=contract)
+        return Splits(parts["train"], parts["validation"], parts["test"], contract)
 
     def _rows(self, rows: int, stream: int) -> Examples:
         generator = torch.Generator().manual_seed(len(STREAMS) * self.seed + stream)

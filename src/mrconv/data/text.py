@@ -122,8 +122,9 @@ def text_splits(owner: str, parts: Mapping[SplitName, Sequence[bytes]], length: 
                 f"{owner} must hold text for the split {name}; got no byte. "
                 "Add text, or name other files."
             )
-    windows = {str(name): _windows(data, length) for name, data in joined.items()}
-    return Splits(**windows, contract=InputContract("tokens", length, vocabulary=BYTES))
+    windows = {name: _windows(data, length) for name, data in joined.items()}
+    contract = InputContract("tokens", length, vocabulary=BYTES)
+    return Splits(windows["train"], windows["validation"], windows["test"], contract)
 
 
 def _windows(data: bytes, length: int) -> Examples:

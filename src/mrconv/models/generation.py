@@ -147,8 +147,11 @@ def _has_ended(written: list[int], endings: list[list[int]]) -> bool:
 
 
 def _rows(prompts: Prompt | Sequence[Prompt]) -> list[Prompt]:
-    single = isinstance(prompts, (bytes, str)) or (isinstance(prompts, Tensor) and prompts.ndim < 2)
-    return [prompts] if single else list(prompts)  # type: ignore[list-item]
+    if isinstance(prompts, (bytes, str)):
+        return [prompts]
+    if isinstance(prompts, Tensor):
+        return [prompts] if prompts.ndim < 2 else list(prompts)
+    return list(prompts)
 
 
 def _tokens(model: "LanguageModel", prompt: Prompt) -> Tensor:
