@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .merging import merge
     from .models import (
         Forecaster,
+        LanguageModel,
         SequenceBackbone,
         SequenceClassifier,
         SequenceLabeller,
@@ -44,6 +45,7 @@ _NAMES = {
     "BranchNorm": "branch_statistics",
     "Forecaster": "models",
     "Hyena": "nn",
+    "LanguageModel": "models",
     "LongConv": "nn",
     "MRConv": "nn",
     "MultiHyena": "nn",
@@ -66,6 +68,7 @@ __all__ = [
     "BranchNorm",
     "Forecaster",
     "Hyena",
+    "LanguageModel",
     "LongConv",
     "MRConv",
     "MultiHyena",

@@ -302,7 +302,7 @@ def test_a_class_that_load_does_not_build(small_backbone, says, tmp_path, name):
     mine = type(name, (mrconv.SequenceClassifier,), {})(small_backbone(), 3)
     sentence = (
         "save_pretrained: the model's class must be one of SequenceClassifier, SequenceRegressor, "
-        f"SequenceLabeller, Forecaster; got {name}. Save model.state_dict() instead."
+        f"SequenceLabeller, Forecaster, LanguageModel; got {name}. Save model.state_dict() instead."
     )
     with says(ArgumentError, sentence):
         mine.save_pretrained(tmp_path / "model")

@@ -399,6 +399,13 @@ class TestLabeller(_Model):
         return trained(mrconv.SequenceLabeller(self.backbone(dtype), 3, dtype=dtype))
 
 
+class TestLanguageModel(_Model):
+    tokens = True
+
+    def make(self, dtype):
+        return trained(mrconv.LanguageModel(self.backbone(dtype), 6, dtype=dtype))
+
+
 class _Pooled(_Model):
     pooling = "mean"
     reach = 18
