@@ -6,12 +6,19 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from .._checks import check_count, check_layer_input, check_lengths, mask_invalid, widened
+from .._checks import (
+    check_count,
+    check_layer_input,
+    check_lengths,
+    full_precision,
+    mask_invalid,
+    widened,
+)
 from ..branch_statistics import BranchNorm
-from ..convolution import Method
+from ..convolution import Method, outer_convolution
 from ..kernels import Kernel
 from .heads import check_divides
-from .long_filter import LongFilter, long_filter
+from .long_filter import LongFilter, fixed_response, long_filter
 from .mr_arguments import NormKind
 from .short_conv import ShortConv
 
@@ -263,7 +270,9 @@ class MultiHyena(GatedConv):
     Raises:
         ArgumentError: If a size is below 1, M does not divide D, or a word is unknown.
 
-    Cost: D N convolutions of length L and 4 D^2 L products a row.
+    Cost: D N convolutions of length L and 4 D^2 L products a row. The outer product is not stored:
+    training keeps q, k and v, and recomputes the rest. Only branches with BatchNorm store it in
+    training, about 3 D N L numbers a row: their statistics are those of all entries at once.
     Source: Massaroli et al. 2023, section 4 with figure 4.1. The printed algorithm leaves out the
     concatenation and output projection, which its figure and the authors' code have.
 
@@ -288,6 +297,31 @@ class MultiHyena(GatedConv):
         """sum_i q_i S_ij of each head."""
         entries = filtered.unflatten(0, (len(q), self.width, self.width))  # (B, N, N, M, L)
         return _together((_apart(q, self.num_filters)[:, :, None] * entries).sum(1))
+
+    def _mixed(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        lengths: Tensor | None,
+        dtype: torch.dtype,
+        method: Method,
+    ) -> Tensor:
+        """Without storing the outer product, where the filters do not depend on it."""
+        response = None
+        # hooks are to see what the filters are given
+        plain = method == "direct" or self.filter._forward_hooks or torch.compiler.is_exporting()
+        if not plain:
+            with full_precision(q):
+                response = fixed_response(self.filter, max(1, q.shape[-1]))
+        if response is None:
+            return super()._mixed(q, k, v, lengths, dtype, method)
+        taps, bias = response
+        y = outer_convolution(q, k, v, taps)
+        if bias is None:
+            return y
+        read = q.unflatten(1, (self.num_filters, -1)).sum(2) * bias[:, None]
+        return y + read.repeat_interleave(self.width, 1)
 
 
 def _apart(x: Tensor, num_filters: int) -> Tensor:

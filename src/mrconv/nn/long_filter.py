@@ -3,8 +3,9 @@
 from collections.abc import Callable
 
 import torch
+from torch import Tensor
 
-from .._checks import check_choice
+from .._checks import check_choice, widened
 from ..branch_statistics import BranchNorm
 from ..errors import ArgumentError
 from ..kernels import KERNELS, LONG_KERNELS, Kernel
@@ -14,7 +15,7 @@ from .mr_arguments import NormKind
 from .mr_conv import MRConv
 from .recurrence import ModalRecurrence
 
-__all__ = ["LongFilter", "long_filter"]
+__all__ = ["LongFilter", "fixed_response", "long_filter"]
 
 #: The long filters of a layer, as they are trained and as conversions leave them.
 LongFilter = KernelConv | MRConv | LongConv | ModalRecurrence
@@ -64,6 +65,26 @@ def long_filter(
     if not callable(kernel):
         _check_name(owner, kernel)
     return KernelConv(channels, length, kernel=kernel, device=device, dtype=dtype)  # type: ignore[arg-type]
+
+
+def fixed_response(filters: LongFilter, length: int) -> tuple[Tensor, Tensor | None] | None:
+    """Taps (M, K) and bias (M,), where the filters are one convolution whatever they are given.
+
+    Args:
+        filters: In any mode.
+        length: Samples of the input, at least 1.
+
+    Returns:
+        In at least float32; None while BatchNorm takes its statistics from the input.
+    """
+    if isinstance(filters, MRConv) and isinstance(filters.norm, BranchNorm) and filters.training:
+        return None
+    if isinstance(filters, (MRConv, KernelConv)):
+        return filters.merged_taps()
+    bias = None if filters.bias is None else widened(filters.bias)
+    if isinstance(filters, LongConv):
+        return widened(filters.taps), bias
+    return filters.taps(length), bias
 
 
 def _check_name(owner: str, kernel: str) -> None:
