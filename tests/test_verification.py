@@ -97,6 +97,21 @@ def test_a_layer_alone(causal):
     assert [row.place for row in unstreamed(proof)] == ["layer"]
 
 
+@pytest.mark.parametrize("kind", [mrconv.Hyena, mrconv.MultiHyena])
+def test_a_gated_layer_and_its_filters(kind):
+    layer = kind(6, 20, num_filters=3, kernel="dilated", kernel_size=4, dtype=F64).eval()
+    settled(layer.filter)
+    proof = mrconv.verify(layer)
+    assert proof.holds
+    assert [row.place for row in unstreamed(proof)] == ["filter", "output"]
+    merged = mrconv.merge(layer)
+    with torch.no_grad():
+        merged.filter.taps[1, 7] += 1
+    rows = unstreamed(mrconv.verify(layer, merged))
+    assert [row.holds for row in rows] == [False, False]
+    assert all(row.sample >= 7 for row in rows)
+
+
 def test_a_backbone_alone():
     proof = mrconv.verify(model_of().backbone)
     assert [row.place for row in unstreamed(proof)] == [
@@ -177,8 +192,15 @@ def test_streams_of_ragged_and_empty_rows():
     assert len(streamed(proof)) == 2 * len(STREAMED)
 
 
-def test_what_looks_ahead_or_back_at_all_has_no_stream():
-    for mixer in ({**MIXER, "causal": False}, [MIXER, {"name": "attention"}]):
+def test_a_model_with_attention_streams():
+    x = torch.randn(2, 70, 2, dtype=F64)  # longer than the layers were made for
+    proof = mrconv.verify(model_of(mixer=[MIXER, {"name": "attention"}]), inputs=x)
+    assert "output" in [row.place for row in streamed(proof)]
+    assert proof.holds
+
+
+def test_what_looks_ahead_has_no_stream():
+    for mixer in ({**MIXER, "causal": False}, [MIXER, {"name": "attention", "causal": False}]):
         proof = mrconv.verify(model_of(mixer=mixer))
         assert "output" not in [row.place for row in streamed(proof)]
         assert proof.holds

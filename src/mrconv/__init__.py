@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from .merging import merge
     from .models import (
         Forecaster,
+        LanguageModel,
         SequenceBackbone,
         SequenceClassifier,
         SequenceLabeller,
         SequenceRegressor,
         load,
     )
-    from .nn import LongConv, MRConv
+    from .nn import Hyena, LongConv, MRConv, MultiHyena
     from .streaming import Streamer
     from .train.optim import param_groups
     from .train.pruning import prune
@@ -43,8 +44,11 @@ _MODULES = (
 _NAMES = {
     "BranchNorm": "branch_statistics",
     "Forecaster": "models",
+    "Hyena": "nn",
+    "LanguageModel": "models",
     "LongConv": "nn",
     "MRConv": "nn",
+    "MultiHyena": "nn",
     "SequenceBackbone": "models",
     "SequenceClassifier": "models",
     "SequenceLabeller": "models",
@@ -63,8 +67,11 @@ _NAMES = {
 __all__ = [
     "BranchNorm",
     "Forecaster",
+    "Hyena",
+    "LanguageModel",
     "LongConv",
     "MRConv",
+    "MultiHyena",
     "SequenceBackbone",
     "SequenceClassifier",
     "SequenceLabeller",

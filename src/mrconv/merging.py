@@ -5,6 +5,8 @@ from typing import TypeVar
 
 from torch import nn
 
+from .errors import ArgumentError
+from .nn.hyena import GatedConv
 from .nn.kernel_conv import KernelConv
 from .nn.mr_conv import MRConv
 from .nn.reparameterize import Form, refuse_training
@@ -37,7 +39,8 @@ def merge(model: Module, *, rate: int = 1, form: Form = "merged") -> Module:
 
     Raises:
         MergeError: In training mode, for a form that kernels cannot have, or if a comparison fails.
-        ArgumentError: If the form is unknown or kernels cannot be thinned by ``rate``.
+        ArgumentError: If the form is unknown, kernels cannot be thinned by ``rate``, or a Hyena
+            layer stands around them, whose short convolution has the rate of training.
 
     Cost: one making of the taps and one comparison a layer.
 
@@ -48,8 +51,18 @@ def merge(model: Module, *, rate: int = 1, form: Form = "merged") -> Module:
         'LongConv'
     """
     refuse_training("merge", model)
+    _refuse_rate(model, rate)
     layers = [module for module in model.modules() if isinstance(module, MERGEABLE)]
     # deepcopy takes the replacement for every object that its memo already holds, however often
     # the object is shared.
     replaced = {id(layer): layer.reparameterize(rate, form) for layer in layers}
     return copy.deepcopy(model, replaced)
+
+
+def _refuse_rate(model: nn.Module, rate: int) -> None:
+    gated = [type(one).__name__ for one in model.modules() if isinstance(one, GatedConv)]
+    if gated and rate != 1:
+        raise ArgumentError(
+            f"merge: rate must be 1, because the short convolution of a {gated[0]} has the rate of "
+            f"training; got rate={rate}. Resample the input to that rate."
+        )

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from .branch_statistics import BranchNorm
 from .errors import ArgumentError, MergeError
 from .merging import MERGEABLE, merge
+from .nn.hyena import GatedConv
 from .nn.kernel_conv import KernelConv
 from .nn.long_conv import LongConv
 from .nn.mr_conv import MRConv
@@ -26,6 +27,8 @@ Inputs = Tensor | tuple[Tensor, Tensor | None] | Mapping[str, Tensor | None]
 DEPTH_FACTOR = 10
 #: Reach, in samples, that input is made up for where a recurrence never ends.
 ENDLESS = 1024
+#: Modules (B, D, L) -> (B, D, L) for which input can be made up.
+LAYERS = (*MERGEABLE, GatedConv, LongConv, ModalRecurrence)
 
 
 @dataclass(frozen=True)
@@ -154,7 +157,7 @@ def _made_up(model: nn.Module) -> Inputs:
     """Two random sequences that the model takes, or two pairs of them."""
     seeded = torch.Generator().manual_seed(0)
     like = narrowest(model)
-    if isinstance(model, (*MERGEABLE, LongConv, ModalRecurrence)):
+    if isinstance(model, LAYERS):
         length = _reach(model)
         size = (2, model.channels, length + length // 2 + 1)
         return torch.randn(size, generator=seeded).to(like)
@@ -174,8 +177,8 @@ def _made_up(model: nn.Module) -> Inputs:
     return {"x": drawn(), "pair": drawn()} if getattr(model, "pair", False) else drawn()
 
 
-def _reach(layer: MRConv | KernelConv | LongConv | ModalRecurrence) -> int:
-    if isinstance(layer, (MRConv, KernelConv)):
+def _reach(layer: MRConv | KernelConv | GatedConv | LongConv | ModalRecurrence) -> int:
+    if isinstance(layer, (MRConv, KernelConv, GatedConv)):
         return layer.length
     return layer.num_taps or ENDLESS
 
@@ -192,6 +195,7 @@ class _Run:
         self.met: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {}
         self.outputs: dict[str, Tensor] = {}
         self.dtype = narrowest(module).dtype
+        self.time_axis = 2 if isinstance(module, LAYERS) else 1
         watched: dict[str, nn.Module] = {**self.layers}
         if isinstance(backbone := getattr(module, "backbone", None), nn.Module):
             watched["features"] = backbone
@@ -236,7 +240,7 @@ def _compared(forms: tuple[str, str], first: _Run, second: _Run) -> list[Row]:
     for name in ("features", "output"):
         if name in first.outputs:
             pair = first.outputs[name], second.outputs[name]
-            axis = 1 if pair[0].ndim == 3 else None
+            axis = first.time_axis if pair[0].ndim == 3 else None
             rows.append(_row(name, forms, *pair, bound * DEPTH_FACTOR, time_axis=axis))
     return rows
 

@@ -4,6 +4,7 @@ from mrconv.kernels import (
     DenseKernel,
     DilatedKernel,
     FourierKernel,
+    HyenaKernel,
     ImplicitKernel,
     InterpolatedKernel,
     ModalKernel,
@@ -31,6 +32,10 @@ class TestDilated(_OfClass):
 
 class TestFourier(_OfClass):
     cls = FourierKernel
+
+
+class TestHyena(_OfClass):
+    cls = HyenaKernel
 
 
 class TestImplicit(_OfClass):

@@ -3,7 +3,13 @@
 import pytest
 import torch
 
-from mrconv.kernels import DenseKernel, DilatedKernel, ImplicitKernel, SparseKernel
+from mrconv.kernels import (
+    DenseKernel,
+    DilatedKernel,
+    HyenaKernel,
+    ImplicitKernel,
+    SparseKernel,
+)
 from mrconv.testing import assert_close
 
 
@@ -74,6 +80,24 @@ def test_implicit_taps_are_the_network_at_each_position():
         hidden = (kernel.frequency[0] * (kernel.weight_1 @ features + kernel.bias_1)).sin()
         hidden = (kernel.frequency[1] * (kernel.weight_2 @ hidden + kernel.bias_2)).sin()
         assert_close(kernel.taps()[:, t], kernel.weight_3 @ hidden)
+
+
+def test_hyena_taps_are_the_network_under_its_window():
+    kernel = HyenaKernel(3, 5, 2, dtype=torch.float64)
+    network = ImplicitKernel(3, 5, 2, dtype=torch.float64)
+    network.load_state_dict({k: v for k, v in kernel.state_dict().items() if k != "log_decay"})
+    decay = kernel.log_decay.exp()
+    for t in range(20):
+        window = (decay / 10).sqrt() * torch.exp(-decay * t / 19)
+        assert_close(kernel.taps()[:, t], window * network.taps()[:, t])
+
+
+def test_a_fresh_hyena_kernel_reaches_as_far_as_it_says():
+    decay = HyenaKernel(5, 100, 0).log_decay.exp()
+    assert_close(torch.exp(-decay[0] * 1.5), torch.tensor(0.01))
+    assert_close(torch.exp(-decay[-1] * 0.3), torch.tensor(0.01))
+    energy = HyenaKernel(4000, 1024, 0).taps().detach().square().sum(-1).mean()
+    assert float(energy) == pytest.approx(1, rel=0.5)  # one network serves all channels
 
 
 def test_implicit_parameters_do_not_grow_with_the_span():

@@ -252,7 +252,8 @@ def test_another_format(folder, says, text, found):
         ("SequenceClasifier", "Did you mean 'SequenceClassifier'?"),
         (
             "os.system",
-            "Known: Forecaster, SequenceClassifier, SequenceLabeller, SequenceRegressor.",
+            "Known: Forecaster, LanguageModel, SequenceClassifier, SequenceLabeller, "
+            "SequenceRegressor.",
         ),
         ("torch.nn.Linear", None),
         ("SequenceBackbone", None),

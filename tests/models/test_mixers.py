@@ -8,7 +8,8 @@ from mrconv.errors import ArgumentError, DtypeError
 from mrconv.models.mixers import MIXERS, make_mixer, mixer_per_layer
 from mrconv.testing import assert_close
 
-NAMES = "'mrconv', 'long_conv', 's4d', 'sgconv', 'attention'"
+NAMES = "'mrconv', 'long_conv', 's4d', 'sgconv', 'attention', 'hyena', 'multihyena'"
+REQUIRED = {"multihyena": {"num_filters": 3}}
 
 
 def test_mrconv_is_the_default():
@@ -20,10 +21,29 @@ def test_mrconv_is_the_default():
 
 @pytest.mark.parametrize("name", MIXERS)
 def test_names(name):
-    layer = make_mixer({"name": name, "causal": False}, 3, 20, device="meta")
+    layer = make_mixer({"name": name, **REQUIRED.get(name, {})}, 3, 20, device="meta")
     assert type(layer) is MIXERS[name]
-    assert not layer.causal
+    assert layer.causal
     assert all(parameter.is_meta for parameter in layer.parameters())
+
+
+@pytest.mark.parametrize("name", ["mrconv", "long_conv", "s4d", "sgconv", "attention"])
+def test_two_sided_layers(name):
+    assert not make_mixer({"name": name, "causal": False}, 3, 20, device="meta").causal
+
+
+def test_settings_of_hyena_reach_it():
+    settings = {"num_filters": 2, "kernel": "dilated", "kernel_size": 4, "norm": {"eps": 0.1}}
+    for name in ("hyena", "multihyena"):
+        layer = make_mixer({"name": name, **settings}, 6, 20, dtype=torch.float64)
+        assert (layer.length, layer.width, layer.qkv.weight.dtype) == (20, 3, torch.float64)
+        long = layer.filter
+        assert (long.channels, long.kernel_size, long.kernel, long.norm.eps) == (
+            2,
+            4,
+            "dilated",
+            0.1,
+        )
 
 
 def test_settings_of_the_baselines_reach_their_layers():
@@ -62,7 +82,7 @@ def test_settings_are_left_as_they_were():
         (
             {"name": None},
             f"name must be one of {NAMES}; got None. "
-            "Known: attention, long_conv, mrconv, s4d, sgconv.",
+            "Known: attention, hyena, long_conv, mrconv, multihyena, s4d, sgconv.",
         ),
         (
             {"kernal": "dense"},
@@ -89,6 +109,14 @@ def test_settings_are_left_as_they_were():
         (
             {"name": "sgconv", "point": 16},
             "keys must be arguments of SGConv; got 'point'. Did you mean 'points'?",
+        ),
+        (
+            {"name": "multihyena", "num_heads": 4},
+            "keys must be arguments of MultiHyena; got 'num_heads'. Did you mean 'num_filters'?",
+        ),
+        (
+            {"name": "multihyena", "kernel": "dense"},
+            "a MultiHyena must be given num_filters; got ['kernel']. Add the key 'num_filters'.",
         ),
         (
             {"name": "attention", "heads": 4},

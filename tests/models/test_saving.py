@@ -83,6 +83,8 @@ def test_every_kernel(small_backbone, settle, tmp_path, form, causal, kernel):
         {"mixer": {"name": "s4d", "order": 6, "skip": False}},
         {"mixer": {"name": "sgconv", "points": 4, "decay": 0.8, "causal": False}},
         {"mixer": [{"name": "attention", "num_heads": 2}, {"name": "s4d"}]},
+        {"mixer": [{"name": "hyena"}, {"name": "multihyena", "num_filters": 4}]},
+        {"mixer": {"name": "hyena", "kernel_size": 4, "norm": mrconv.BranchNorm(None, 1e-3)}},
         {"tokens": True, "features": 5},
     ],
     ids=str,
@@ -113,6 +115,22 @@ def test_recurrences(small_backbone, settle, tmp_path, dtype):
         angle = loaded.backbone.blocks[0].mixer.angle
         assert angle.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
         assert json.loads((tmp_path / "config.json").read_text())["form"] == "recurrence"
+
+
+def test_filters_of_hyena_as_recurrences(small_backbone, settle, tmp_path):
+    mixer = {"num_filters": 2, "kernel": "modal", "kernel_size": 4}
+    mixers = [{"name": name, **mixer} for name in ("hyena", "multihyena")]
+    model = settle(mrconv.SequenceRegressor(small_backbone(mixer=mixers), dtype=torch.float64))
+    x = torch.randn(2, 40, 2, dtype=torch.float64)
+    for new in (
+        mrconv.merge(model, form="recurrence"),
+        mrconv.distill(model, order=4, fir_head=3)[0],
+    ):
+        loaded = mrconv.load(new.save_pretrained(tmp_path))
+        assert_same(loaded, new, lambda one: one(x))
+        for block in loaded.backbone.blocks:
+            assert type(block.mixer.filter) is mrconv.nn.ModalRecurrence
+            assert block.mixer.filter.channels == 2
 
 
 def test_a_merged_model_trains_on_after_loading(make_model, run, tmp_path):
@@ -284,7 +302,7 @@ def test_a_class_that_load_does_not_build(small_backbone, says, tmp_path, name):
     mine = type(name, (mrconv.SequenceClassifier,), {})(small_backbone(), 3)
     sentence = (
         "save_pretrained: the model's class must be one of SequenceClassifier, SequenceRegressor, "
-        f"SequenceLabeller, Forecaster; got {name}. Save model.state_dict() instead."
+        f"SequenceLabeller, Forecaster, LanguageModel; got {name}. Save model.state_dict() instead."
     )
     with says(ArgumentError, sentence):
         mine.save_pretrained(tmp_path / "model")

@@ -8,6 +8,7 @@ import torch
 
 import mrconv
 from mrconv.models.summary import LayerSummary, summarize
+from mrconv.nn import GatedConv
 
 CAUSAL = {"kernel": "dense", "kernel_size": 4}
 TWO_SIDED = {"kernel": "dense", "kernel_size": 4, "causal": False}
@@ -19,6 +20,7 @@ SHAPES = [
     [{"name": "long_conv", "causal": False}, {"kernel_size": 8, "kernel": "fourier"}],
     [{"combine": "concat", "kernel": "dense", "kernel_size": 2}, CAUSAL],
     [{"name": "s4d"}, {"name": "sgconv", "points": 4}],
+    [{"name": "hyena", "kernel": "dense"}, {"name": "multihyena", "num_filters": 4}],
     [{"name": "sgconv", "points": 4, "causal": False}, {"name": "s4d", "causal": False}],
 ]
 
@@ -37,7 +39,7 @@ def model_of(small_backbone, settle):
 def samples_that_matter(model, length=101, at=50):
     """Input samples on which one output depends, by gradients in the direct mode."""
     for module in model.modules():
-        if isinstance(module, (mrconv.MRConv, mrconv.nn.KernelConv, mrconv.LongConv)):
+        if isinstance(module, (mrconv.MRConv, mrconv.nn.KernelConv, GatedConv, mrconv.LongConv)):
             module.forward = functools.partial(module.forward, method="direct")
     x = torch.randn(1, length, model.backbone.features, dtype=torch.float64, requires_grad=True)
     (gradient,) = torch.autograd.grad(model(x)[0, at].sum(), x)
@@ -112,6 +114,31 @@ def test_attention_sees_the_length_of_the_model(model_of, causal):
     last, head = samples_that_matter(model, 10, 9), samples_that_matter(model, 10, 0)
     assert last.tolist() == list(range(10))
     assert head.tolist() == ([0] if causal else list(range(10)))
+
+
+def test_gated_layers(model_of):
+    mixers = [
+        {"name": "hyena", "kernel": "dense"},
+        {"name": "multihyena", "num_filters": 4, "kernel": "dilated", "kernel_size": 5},
+    ]
+    model = model_of(mixers)
+    first, second = summarize(model).layers
+    assert (first.kind, first.kernel, first.resolutions) == (
+        "Hyena",
+        "8 filters, DenseKernel",
+        None,
+    )
+    assert (second.kind, second.kernel) == ("MultiHyena", "4 filters, dilated")
+    assert (second.resolutions, second.num_taps) == (2, 12)
+    # projections, 3 taps of 24 channels, filters and skips
+    assert first.parameters == 24 * 9 + 24 * 4 + 8 * 9 + 8 * 11
+    projections, pointwise = 2 * 4 * 8**2 * 10, 2 * (2 * 8) * 8 * 10
+    one = 2 * 2.5 * 20 * math.log2(20) + 6 * 20 / 2  # an FFT of 10 + 10 samples
+    assert first.operations == pytest.approx(projections + 8 * one + pointwise)
+    assert second.operations == pytest.approx(projections + 8 * 2 * one + pointwise)
+    after = summarize(mrconv.merge(model))
+    assert [layer.operations for layer in after.layers] == [first.operations, second.operations]
+    assert after.past == 11 + 11
 
 
 def test_layers_of_one_kernel(model_of):

@@ -6,7 +6,7 @@ import shutil
 import pytest
 import torch
 
-from mrconv import LongConv, MRConv
+from mrconv import Hyena, LongConv, MRConv, MultiHyena
 from mrconv.nn import Attention, KernelConv, MaskedBatchNorm, ResidualBlock
 from mrconv.testing import assert_close
 
@@ -21,6 +21,11 @@ MAKERS = {
     "SGConv two-sided": lambda: KernelConv(3, 10, kernel="sgconv", causal=False),
     "Attention": lambda: Attention(3, 10),
     "Attention two-sided": lambda: Attention(3, 10, causal=False),
+    "Hyena": lambda: Hyena(3, 10),
+    "MultiHyena": lambda: MultiHyena(3, 10, num_filters=1),
+    "MultiHyena of branches": lambda: MultiHyena(
+        3, 8, num_filters=1, kernel="dense", kernel_size=4
+    ),
     "MaskedBatchNorm": lambda: MaskedBatchNorm(3),
     "ResidualBlock": lambda: ResidualBlock(MRConv(3, 4, kernel_size=4, kernel="implicit"), 3),
 }
@@ -54,7 +59,7 @@ def test_trains_at_several_lengths(name):
         torch.testing.assert_close(other.state_dict()[key], value)
 
 
-@pytest.mark.parametrize("name", ["LongConv", "MRConv", "S4D", "Attention"])
+@pytest.mark.parametrize("name", ["LongConv", "MRConv", "S4D", "Attention", "Hyena", "MultiHyena"])
 def test_eval_mode_at_several_lengths(name):
     layer = MAKERS[name]().eval()
     compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")

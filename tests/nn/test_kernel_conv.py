@@ -225,7 +225,8 @@ def test_a_band_limited_kernel_merges_at_half_rate():
 def test_errors(says):
     with says(
         ArgumentError,
-        "KernelConv: kernel must be one of 's4d', 'sgconv'; got 's4'. Did you mean 's4d'?",
+        "KernelConv: kernel must be one of 's4d', 'sgconv', 'implicit', 'dense'; got 's4'. "
+        "Did you mean 's4d'?",
     ):
         KernelConv(3, 8, kernel="s4")
     with says(

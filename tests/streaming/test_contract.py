@@ -1,12 +1,13 @@
 """Every kernel form, every layer and every model keeps the stream contract."""
 
+import pytest
 import torch
 from torch import nn
 
 import mrconv
 from mrconv.models.pooling import POOLINGS
-from mrconv.nn import ChannelNorm, KernelConv, MaskedBatchNorm, ResidualBlock
-from mrconv.testing import StreamContract, settled
+from mrconv.nn import Attention, ChannelNorm, KernelConv, MaskedBatchNorm, ResidualBlock
+from mrconv.testing import StreamContract, assert_close, settled
 
 
 @torch.no_grad()
@@ -176,6 +177,121 @@ class TestInterpolated(StreamContract):
         return KernelConv(self.channels, 450, kernel="sgconv", skip=False, dtype=dtype).eval()
 
 
+class _Gated(StreamContract):
+    """Hyena and MultiHyena, their filters in every form; each prompt length, then 50 steps."""
+
+    channels, reach = 4, 20
+    kind = mrconv.Hyena
+    settings = {}  # noqa: RUF012
+
+    def make(self, dtype):
+        layer = self.kind(self.channels, 16, num_filters=2, dtype=dtype, **self.settings)
+        return self.form(trained(layer))
+
+    def form(self, layer):
+        return layer
+
+    def test_prompts_then_fifty_steps(self):
+        taps = 16
+        stream, x, expected = self._case(torch.float64, 2, taps + 51)
+        for length in (0, 1, 2, 3, taps - 1, taps + 1):
+            y, state = stream.chunk(x[..., :length], stream.init_state(2))
+            rest, _ = self._steps(stream, state, x[..., length : length + 50])
+            assert_close(torch.cat([y, rest], -1), expected[..., : length + 50], 1e-12)
+
+
+class _Heads(_Gated):
+    kind = mrconv.MultiHyena
+
+
+class TestHyena(_Gated):
+    pass
+
+
+class TestMultiHyena(_Heads):
+    pass
+
+
+class TestHyenaPartitioned(_Gated):
+    settings = {"kernel": "dense"}  # noqa: RUF012
+    dense = "partitioned"
+
+
+class TestMultiHyenaOfStateSpaces(_Heads):
+    settings = {"kernel": "s4d"}  # noqa: RUF012
+    dense = "flat"
+
+
+class TestHyenaOfBranches(_Gated):
+    settings = {"kernel": "fourier", "kernel_size": 4}  # noqa: RUF012
+
+
+class TestMultiHyenaOfBranches(_Heads):
+    settings = {"kernel": "dilated", "kernel_size": 2}  # noqa: RUF012
+
+
+class TestMergedMultiHyena(_Heads):
+    settings = {"kernel": "sparse", "kernel_size": 4}  # noqa: RUF012
+
+    def form(self, layer):
+        return mrconv.merge(layer)
+
+
+class TestRecurrentHyena(_Gated):
+    settings = {"kernel": "modal", "kernel_size": 4}  # noqa: RUF012
+
+    def form(self, layer):
+        return mrconv.merge(layer, form="recurrence")
+
+
+class TestDistilledMultiHyena(_Heads):
+    def form(self, layer):
+        return mrconv.distill(layer, order=4, fir_head=2)[0]
+
+
+class TestLongMultiHyena(_Heads):
+    """Beyond the few taps of a gather."""
+
+    reach = 600
+
+    def make(self, dtype):
+        return trained(self.kind(self.channels, 600, num_filters=2, dtype=dtype))
+
+    def test_chunks_too_large_are_taken_in_pieces(self, monkeypatch):
+        stream, x, expected = self._case(torch.float64, 3, 170)
+        monkeypatch.setattr("mrconv.streaming.hyena.HANDED", 1)
+        monkeypatch.setattr("mrconv.streaming.hyena.LEAST", 50)
+        lengths = torch.tensor([170, 49, 0])
+        y, _ = stream.chunk(x, stream.init_state(3), lengths)
+        for row, n in enumerate(lengths):
+            assert_close(y[row, :, :n], expected[row, :, :n], 1e-12)
+
+    def test_no_rows(self):
+        stream, x, _ = self._case(torch.float64, 3, 7)
+        y, state = stream.chunk(x[:0], stream.init_state(0))
+        assert (y.shape, state.num_rows) == ((0, self.channels, 7), 0)
+
+
+class TestAttention(StreamContract):
+    channels = 6
+
+    def make(self, dtype):
+        return Attention(6, 80, num_heads=2, dtype=dtype).eval()
+
+
+class TestAttentionInBlocks(TestAttention):
+    """Queries that share a mask are few, and features odd."""
+
+    channels = 3
+
+    @pytest.fixture(autouse=True)
+    def few_queries(self, monkeypatch):
+        monkeypatch.setattr("mrconv.streaming.attention.QUERIES", 3)
+
+    def make(self, dtype):
+        return Attention(3, 80, num_heads=1, dtype=dtype).eval()
+
+
 class TestBlock(StreamContract):
     reach = 32
     tolerances = {torch.float32: 1e-5, torch.float64: 1e-12}  # noqa: RUF012
@@ -281,6 +397,13 @@ class TestPreNormBackboneOfTokens(_Model):
 class TestLabeller(_Model):
     def make(self, dtype):
         return trained(mrconv.SequenceLabeller(self.backbone(dtype), 3, dtype=dtype))
+
+
+class TestLanguageModel(_Model):
+    tokens = True
+
+    def make(self, dtype):
+        return trained(mrconv.LanguageModel(self.backbone(dtype), 6, dtype=dtype))
 
 
 class _Pooled(_Model):

@@ -1,11 +1,12 @@
 """Gathers: exact products at any lags, and what counts as few."""
 
+import pytest
 import torch
 
 from mrconv.kernels import DenseKernel, DilatedKernel, Kernel, SparseKernel, kernel_factory
 from mrconv.streaming import Dense, GatherStepper, Spikes, kernel_pieces
 from mrconv.streaming.pieces import FEW, taps_pieces
-from mrconv.testing import direct_convolution
+from mrconv.testing import assert_close, direct_convolution
 
 F64 = torch.float64
 
@@ -25,7 +26,28 @@ def test_whole_numbers_come_out_exactly():
     assert torch.equal(whole, direct_convolution(x, taps))
 
 
-def test_a_cut_changes_no_bit():
+@pytest.mark.parametrize("sizes", [(1, 2, 3), (700, 1300), (40, 1, 900, 0, 1059)])
+@pytest.mark.parametrize("apart", [False, True])
+def test_lags_in_any_order_by_runs_and_one_by_one(sizes, apart):
+    lags = torch.tensor([900, 5, 0, 17, 1, 2, 3, 8, 300, 600, 14, 11, 901])
+    taps, x = torch.zeros(2, 902, dtype=F64), torch.randn(2, 2, 2000, dtype=F64)
+    taps[:, lags] = torch.randn(2, 13, dtype=F64)
+    stepper = GatherStepper(lags, taps[:, lags])
+    state = stepper.init_state(2)
+    if apart:  # the second row starts 7 samples later
+        stepper.chunk(x[:, :, :7], state, torch.tensor([7, 0]))
+    outputs = []
+    for piece in x.split((*sizes, 2000 - sum(sizes)), -1):
+        y, state = stepper.chunk(piece, state)
+        outputs.append(y)
+    got = torch.cat(outputs, -1)
+    expected = direct_convolution(x, taps)
+    first = torch.cat([x[:1, :, :7], x[:1]], -1) if apart else x[:1]
+    assert_close(got[1], expected[1], 1e-14)
+    assert_close(got[0], direct_convolution(first, taps)[0, :, -2000:], 1e-14)
+
+
+def test_a_cut_changes_nothing_but_rounding():
     stepper = GatherStepper(torch.arange(0, 300, 7), torch.randn(3, 43))
     x = torch.randn(1, 3, 500)
     whole, _ = stepper.chunk(x, stepper.init_state(1))

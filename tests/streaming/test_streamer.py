@@ -276,7 +276,8 @@ def test_explanation_of_a_model():
 
 def test_repr():
     stream = mrconv.Streamer(mrconv.LongConv(2, 16).eval(), dense="flat")
-    assert repr(stream) == "Streamer(LongConv, Settings(window=None, rate=1, dense='flat'))"
+    settings = "Settings(window=None, rate=1, dense='flat', capacity=None)"
+    assert repr(stream) == f"Streamer(LongConv, {settings})"
 
 
 def test_direct_sum_of_a_depthwise_conv1d():

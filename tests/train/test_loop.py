@@ -283,7 +283,8 @@ def test_a_model_that_could_not_be_saved_is_refused_before_it_is_trained(
     with says(
         ArgumentError,
         "model.class: must be one of SequenceClassifier, SequenceRegressor, SequenceLabeller, "
-        "Forecaster, which can be saved; got Own. Train other modules with your own loop.",
+        "Forecaster, LanguageModel, which can be saved; got Own. "
+        "Train other modules with your own loop.",
     ):
         train(recipe(toy, "model.class=toy_data.Own"), tmp_path / "run")
 

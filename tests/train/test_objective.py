@@ -1,8 +1,11 @@
+import math
+
 import pytest
 import torch
 from torch import nn
 
-from mrconv.data import Examples
+import mrconv
+from mrconv.data import IGNORED, Examples
 from mrconv.errors import ArgumentError, ShapeError
 from mrconv.train import evaluate
 from mrconv.train.objective import metric_name, score, summarise
@@ -31,7 +34,7 @@ def test_classes_are_scored_by_accuracy() -> None:
     assert torch.allclose(scored.loss, by_hand)
     loss, accuracy = summarise(scored.sums)
     assert loss == pytest.approx(float(by_hand)) and accuracy == pytest.approx(2 / 3)
-    assert metric_name(y) == "accuracy"
+    assert metric_name(Fixed(logits), y) == "accuracy"
 
 
 def test_samples_behind_a_length_are_never_scored() -> None:
@@ -55,7 +58,40 @@ def test_values_are_scored_by_their_mean_absolute_error() -> None:
     outputs, y = torch.tensor([[[1.0], [2.0]], [[0.0], [0.0]]]), torch.zeros(2, 2, 1)
     scored = score(Fixed(outputs), nn.MSELoss(), (rows(2), y, None))
     assert summarise(scored.sums) == (pytest.approx(5 / 4), pytest.approx(3 / 4))
-    assert metric_name(y) == "error"
+    assert metric_name(Fixed(outputs), y) == "error"
+
+
+def test_samples_that_are_not_asked_for_are_never_scored() -> None:
+    logits = torch.randn(2, 4, 3)
+    y = torch.tensor([[0, IGNORED, 2, IGNORED], [IGNORED, 1, 0, 2]])
+    lengths = torch.tensor([4, 3])
+    broken = logits.clone()
+    broken[0, 1] = broken[0, 3] = broken[1, 3] = float("nan")
+    scored = score(Fixed(broken), nn.CrossEntropyLoss(), (rows(2), y, lengths))
+    asked = torch.stack([logits[0, 0], logits[0, 2], logits[1, 1], logits[1, 2]])
+    expected = nn.functional.cross_entropy(asked, torch.tensor([0, 2, 1, 0]))
+    assert torch.allclose(scored.loss, expected)
+    assert scored.sums[2] == 4
+
+
+@pytest.mark.parametrize(("vocabulary", "name"), [(256, "bits_per_byte"), (5, "bits_per_token")])
+def test_a_language_model_is_measured_in_bits(vocabulary: int, name: str) -> None:
+    backbone = mrconv.SequenceBackbone(vocabulary + 1, 8, channels=4, depth=1, tokens=True)
+    model = mrconv.LanguageModel(backbone, vocabulary).eval()
+    x, y = torch.randint(vocabulary, (3, 8)), torch.randint(vocabulary, (3, 8))
+    y[2, 5:] = IGNORED
+    shares = model(x).detach().softmax(-1)
+    by_hand = [
+        -math.log2(float(shares[row, place, y[row, place]]))
+        for row in range(3)
+        for place in range(8)
+        if y[row, place] != IGNORED
+    ]
+    smooth = nn.CrossEntropyLoss(label_smoothing=0.3)  # bits are those of the model, not the loss
+    numbers = evaluate(model, Examples(x, y), smooth, batch_size=2)
+    assert list(numbers) == ["loss", name]
+    assert numbers[name] == pytest.approx(sum(by_hand) / len(by_hand), rel=1e-5)
+    assert numbers["loss"] != pytest.approx(numbers[name] * math.log(2), rel=1e-3)
 
 
 def test_outputs_of_another_shape_are_refused(says) -> None:

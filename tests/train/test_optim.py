@@ -24,6 +24,8 @@ MIXERS = [
     {"name": "s4d", "causal": False},
     {"name": "sgconv"},
     {"name": "attention"},
+    {"name": "hyena", "num_filters": 4},
+    {"name": "multihyena", "num_filters": 4, "kernel": "dilated", "kernel_size": 4},
 ]
 
 

@@ -5,14 +5,14 @@ import pytest
 import torch
 
 import mrconv
-from mrconv.data import SpokenDigits
+from mrconv.data import Shakespeare, SpokenDigits, Text
 from mrconv.errors import FileError, MissingExtraError, RecipeError
 from mrconv.train import read_recipe, recipe_names
 from mrconv.train.recipe_check import check_recipe
 
 
 def test_mnist_is_the_recipe_of_the_demo() -> None:
-    assert recipe_names() == ["mnist", "speech"]
+    assert recipe_names() == ["mnist", "shakespeare", "speech"]
     recipe = read_recipe("mnist")
     assert (recipe.seed, recipe.epochs, recipe.batch_size) == (0, 5, 32)
     assert recipe.schedule == "one_cycle"
@@ -39,6 +39,16 @@ def test_speech_is_the_model_that_is_streamed() -> None:
     assert (backbone.depth, backbone.channels, backbone.features) == (6, 64, 1)
     assert {block.mixer.causal for block in backbone.blocks} == {True}
     assert {block.mixer.num_taps for block in backbone.blocks} == {4096}
+
+
+def test_shakespeare_is_a_language_model_of_bytes() -> None:
+    recipe = read_recipe("shakespeare")
+    assert recipe.data.construct() == Shakespeare(length=512)
+    model = recipe.make_model()
+    assert isinstance(model, mrconv.LanguageModel)
+    assert (model.vocabulary, model.start, model.backbone.length) == (256, 256, 512)
+    other = read_recipe("shakespeare", ["data.class=mrconv.data.Text", "data.path=anywhere"])
+    assert other.data.construct() == Text("anywhere", length=512)
 
 
 def test_every_recipe_opens_with_command_and_notes() -> None:
@@ -176,8 +186,8 @@ def test_mixers_of_a_list_are_checked_one_by_one(says) -> None:
     report = """recipe mnist: 3 mistakes
   model.backbone.mixer.0.kernel_size: must be a whole number; got 8.0. Write it like 4.
   model.backbone.mixer.1.nam: unknown key; got 'nam'. Did you mean 'name'?
-  model.backbone.mixer.2.name: must be 'mrconv', 'long_conv', 's4d', 'sgconv' or 'attention'; got \
-'long_con'. Did you mean 'long_conv'?"""
+  model.backbone.mixer.2.name: must be 'mrconv', 'long_conv', 's4d', 'sgconv', 'attention', \
+'hyena' or 'multihyena'; got 'long_con'. Did you mean 'long_conv'?"""
     with says(RecipeError, report):
         read_recipe(
             "mnist",

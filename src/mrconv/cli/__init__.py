@@ -16,6 +16,7 @@ VERBS = (
     "evaluate",
     "predict",
     "stream",
+    "generate",
     "merge",
     "distill",
     "verify",

@@ -1,4 +1,4 @@
-"""``mrconv evaluate``: loss and accuracy of a saved model on a split of its data."""
+"""``mrconv evaluate``: loss and accuracy, bits or error of a saved model on a split of its data."""
 
 import argparse
 import json
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints one line with accuracy (or error) and loss."""
+    """Prints one line with accuracy (or bits, or error) and loss."""
     import torch
 
     import mrconv
@@ -53,7 +53,8 @@ def run(args: argparse.Namespace) -> int:
     examples = splits[args.split]
     model.to("cuda" if torch.cuda.is_available() else "cpu")
     numbers = evaluate(model, examples, recipe.make_loss(), batch_size=args.batch_size)
-    text = ", ".join(f"{name} {value:.4f}" for name, value in sorted(numbers.items()))
+    told = {name.replace("_", " "): value for name, value in numbers.items()}
+    text = ", ".join(f"{name} {value:.4f}" for name, value in sorted(told.items()))
     print(f"{args.split}: {text} on {len(examples)} examples")
     if args.json:
         record = {"model": args.model, "recipe": str(source), "split": args.split}

@@ -13,7 +13,9 @@ HELP = "train a model by a recipe: one YAML file, changed by key=value"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's arguments."""
-    parser.add_argument("recipe", help="name of a recipe of mrconv (mnist, speech), or a YAML file")
+    parser.add_argument(
+        "recipe", help="name of a recipe of mrconv (mnist, speech, shakespeare), or a YAML file"
+    )
     parser.add_argument("--out", metavar="DIR", help="folder for results (default runs/NAME)")
     parser.add_argument(
         "--tensorboard", action="store_true", help="write curves for TensorBoard as well"
@@ -114,12 +116,12 @@ def _summary(result: "TrainingResult", allow: list[str]) -> str:
     from ..train.progress import clock
 
     metrics, folder = result.metrics, result.folder
-    metric = "accuracy" if "test_accuracy" in metrics else "error"
-    count = len(result.splits.test)
+    metric = next(name for name in metrics if name.startswith("test_")).removeprefix("test_")
+    named, count = metric.replace("_", " "), len(result.splits.test)
     allowed = "".join(f" --allow {module}" for module in allow)
     lines = [
-        f"test {metric} {metrics[f'test_{metric}']:.4f} on {count} examples, "
-        f"validation {metric} {metrics[f'validation_{metric}']:.4f}, "
+        f"test {named} {metrics[f'test_{metric}']:.4f} on {count} examples, "
+        f"validation {named} {metrics[f'validation_{metric}']:.4f}, "
         f"{metrics['parameters']} parameters, {clock(metrics['train_seconds'])}",
         f"model: {folder.model}",
         f"numbers: {folder.metrics}, {folder.table}",
@@ -128,4 +130,6 @@ def _summary(result: "TrainingResult", allow: list[str]) -> str:
         f"  mrconv merge {folder.model} --out {folder.path / 'merged'}",
         f"  mrconv verify {folder.model}",
     ]
+    if hasattr(result.model, "generate"):
+        lines.append(f"  mrconv generate {folder.model}")
     return "\n".join(lines)

@@ -10,7 +10,7 @@ from .blocks import for_each_block
 from .layout import circular, fft_size
 from .shifts import add_shifted, shifted_products
 
-__all__ = ["convolve", "in_blocks"]
+__all__ = ["convolve", "folded", "in_blocks"]
 
 # Real elements of one block, so that its rows and their spectra stay in the cache. Training step in
 # ms at (16, 64, 4096), two threads: 2^17 53, 2^18 45, 2^19 39, 2^20 44.
@@ -118,7 +118,7 @@ def _gradients(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None, None]:
 convolve.register_autograd(_gradients, setup_context=_save_operands)
 
 
-def _folded(x: Tensor, dim: int | None, size: int, axis: int) -> Tensor:
+def folded(x: Tensor, dim: int | None, size: int, axis: int) -> Tensor:
     """The mapped axis folded into the channels at ``axis``, which are independent anyway."""
     x = x.movedim(dim, axis) if dim is not None else x.unsqueeze(axis)
     shape = list(x.shape)
@@ -131,7 +131,7 @@ def _(
     info: Any, in_dims: tuple[int | None, ...], u: Tensor, taps: Tensor, future: int, short: bool
 ) -> tuple[Tensor, int]:
     size = info.batch_size
-    u, taps = _folded(u, in_dims[0], size, 1), _folded(taps, in_dims[1], size, 0)
+    u, taps = folded(u, in_dims[0], size, 1), folded(taps, in_dims[1], size, 0)
     return convolve(u, taps, future, short).unflatten(1, (size, -1)), 1
 
 
@@ -146,7 +146,7 @@ def _(
     short: bool,
 ) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
     size = info.batch_size
-    gradient, u = (_folded(x, dim, size, 1) for x, dim in zip((gradient, u), in_dims, strict=False))
-    taps = _folded(taps, in_dims[2], size, 0)
+    gradient, u = (folded(x, dim, size, 1) for x, dim in zip((gradient, u), in_dims, strict=False))
+    taps = folded(taps, in_dims[2], size, 0)
     du, dtaps = convolve_backward(gradient, u, taps, future, short)
     return (du.unflatten(1, (size, -1)), dtaps.unflatten(0, (size, -1))), (1, 0)

@@ -7,9 +7,11 @@ from torch import Tensor
 
 from .contract import InputContract
 
-__all__ = ["DataSource", "Examples", "SplitName", "Splits"]
+__all__ = ["IGNORED", "DataSource", "Examples", "SplitName", "Splits"]
 
 SplitName = Literal["train", "validation", "test"]
+#: Target of a sample that is never scored, as torch's losses have it.
+IGNORED = -100
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,10 @@ class Examples:
     x: Tensor
     """Prepared inputs, (N, L, F) float32 or tokens (N, L) int64."""
     y: Tensor
-    """Targets: classes (N,), values (N, T), classes a sample (N, L), or futures (N, H, F)."""
+    """Targets: classes (N,), values (N, T), classes a sample (N, L), or futures (N, H, F).
+
+    Classes a sample may be ``IGNORED``, -100, where none is asked for.
+    """
     lengths: Tensor | None = None
     """Valid samples of each row, (N,); None: all."""
 

@@ -5,7 +5,7 @@ from .dense import DenseKernel
 from .dilated import DilatedKernel
 from .exponentials import ExponentialKernel, modal_taps
 from .fourier import FourierKernel
-from .implicit import ImplicitKernel
+from .implicit import HyenaKernel, ImplicitKernel
 from .interpolated import InterpolatedKernel
 from .mixture import MixtureKernel
 from .modal import ModalKernel, S4DKernel
@@ -27,6 +27,7 @@ __all__ = [
     "DilatedKernel",
     "ExponentialKernel",
     "FourierKernel",
+    "HyenaKernel",
     "ImplicitKernel",
     "InterpolatedKernel",
     "Kernel",

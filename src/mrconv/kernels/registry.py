@@ -11,7 +11,7 @@ from .base import Kernel
 from .dense import DenseKernel
 from .dilated import DilatedKernel
 from .fourier import FourierKernel
-from .implicit import ImplicitKernel
+from .implicit import HyenaKernel, ImplicitKernel
 from .interpolated import InterpolatedKernel
 from .mixture import MixtureKernel
 from .modal import ModalKernel, S4DKernel
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 KernelName = Literal["dense", "fourier", "dilated", "sparse", "implicit", "modal"]
-LongKernelName = Literal["s4d", "sgconv"]
+LongKernelName = Literal["s4d", "sgconv", "implicit", "dense"]
 
 
 class KernelFactory(Protocol):
@@ -60,6 +60,8 @@ KERNELS: dict[KernelName, KernelFactory] = {
 LONG_KERNELS: dict[LongKernelName, KernelFactory] = {
     "s4d": S4DKernel,
     "sgconv": InterpolatedKernel,
+    "implicit": HyenaKernel,
+    "dense": DenseKernel,
 }
 
 

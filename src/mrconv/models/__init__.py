@@ -5,6 +5,7 @@ from .base import SequenceModel
 from .classifier import SequenceClassifier
 from .forecaster import Forecaster
 from .labeller import SequenceLabeller
+from .language import LanguageModel
 from .loading import load
 from .regressor import SequenceRegressor
 from .streaming import BackboneStepper, HeadStepper
@@ -13,6 +14,7 @@ __all__ = [
     "BackboneStepper",
     "Forecaster",
     "HeadStepper",
+    "LanguageModel",
     "SequenceBackbone",
     "SequenceClassifier",
     "SequenceLabeller",

@@ -152,8 +152,8 @@ def _rebuilt(config: Mapping[str, Any]) -> SequenceModel:
     model = skeleton(config["model"], config["arguments"])
     for name, sizes in config["layers"].items():
         parent, _, child = name.rpartition(".")
-        layer = _converted(model.get_submodule(name), model.backbone.channels, sizes)
-        setattr(model.get_submodule(parent), child, layer)
+        old = model.get_submodule(name)
+        setattr(model.get_submodule(parent), child, _converted(old, sizes))
     if config["input"] is not None:
         model.contract = InputContract.from_dict(config["input"])
     model.labels = tuple(config["labels"])
@@ -162,11 +162,12 @@ def _rebuilt(config: Mapping[str, Any]) -> SequenceModel:
     return model
 
 
-def _converted(before: nn.Module, channels: int, sizes: Mapping[str, Any]) -> nn.Module:
+def _converted(before: nn.Module, sizes: Mapping[str, Any]) -> nn.Module:
     """The layer that a conversion put in the place of another, without weights."""
     if isinstance(before, MRConv) and "resolutions" in sizes:
         return keep_resolutions(before, **sizes)
     kind = ModalRecurrence if "modes" in sizes else LongConv
+    channels: Any = before.channels
     return kind(channels, **sizes, device="meta")
 
 

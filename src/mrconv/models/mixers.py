@@ -11,13 +11,14 @@ from .._checks import nearest
 from ..branch_statistics import BranchNorm
 from ..errors import ArgumentError, DtypeError
 from ..nn.attention import Attention
+from ..nn.hyena import Hyena, MultiHyena
 from ..nn.long_conv import LongConv
 from ..nn.mr_conv import MRConv
 from .baselines import S4D, SGConv
 
 __all__ = ["MIXERS", "MixerName", "MixerSettings", "make_mixer", "mixer_per_layer"]
 
-MixerName = Literal["mrconv", "long_conv", "s4d", "sgconv", "attention"]
+MixerName = Literal["mrconv", "long_conv", "s4d", "sgconv", "attention", "hyena", "multihyena"]
 MixerSettings = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 #: Every class takes (channels, length, ...) and gives (B, D, L) -> (B, D, L) with ``lengths``.
@@ -27,6 +28,8 @@ MIXERS: dict[MixerName, type[nn.Module]] = {
     "s4d": S4D,
     "sgconv": SGConv,
     "attention": Attention,
+    "hyena": Hyena,
+    "multihyena": MultiHyena,
 }
 
 
@@ -82,7 +85,7 @@ def make_mixer(
         A layer (B, D, L) -> (B, D, L).
 
     Raises:
-        ArgumentError: If the name or a key is unknown.
+        ArgumentError: If the name or a key is unknown, or one is missing.
     """
     options = dict(settings)
     name = options.pop("name", "mrconv")
@@ -92,17 +95,27 @@ def make_mixer(
             f"{nearest(str(name), MIXERS)}"
         )
     layer = MIXERS[name]
-    known = [
-        key
+    _check_keys(layer, options)
+    if isinstance(options.get("norm"), Mapping):
+        options["norm"] = BranchNorm(**options["norm"])
+    return layer(channels, length, **options, device=device, dtype=dtype)
+
+
+def _check_keys(layer: type[nn.Module], options: Mapping[str, Any]) -> None:
+    known = {
+        key: parameter
         for key, parameter in inspect.signature(layer).parameters.items()
         if parameter.kind is parameter.KEYWORD_ONLY and key not in ("device", "dtype")
-    ]
+    }
     for key in options:
         if key not in known:
             raise ArgumentError(
                 f"mixer: keys must be arguments of {layer.__name__}; got {key!r}. "
                 f"{nearest(key, known)}"
             )
-    if isinstance(options.get("norm"), Mapping):
-        options["norm"] = BranchNorm(**options["norm"])
-    return layer(channels, length, **options, device=device, dtype=dtype)
+    for key, parameter in known.items():
+        if parameter.default is parameter.empty and key not in options:
+            raise ArgumentError(
+                f"mixer: a {layer.__name__} must be given {key}; got {sorted(options)}. "
+                f"Add the key {key!r}."
+            )

@@ -22,6 +22,7 @@ from .card import card
 from .classifier import SequenceClassifier
 from .forecaster import Forecaster
 from .labeller import SequenceLabeller
+from .language import LanguageModel
 from .regressor import SequenceRegressor
 
 __all__ = ["FORMAT", "MODELS", "configuration", "save", "skeleton"]
@@ -31,7 +32,13 @@ FORMAT = 1
 WEIGHTS, CONFIG, CARD = "model.safetensors", "config.json", "README.md"
 MODELS: dict[str, type[SequenceModel]] = {
     cls.__name__: cls
-    for cls in (SequenceClassifier, SequenceRegressor, SequenceLabeller, Forecaster)
+    for cls in (
+        SequenceClassifier,
+        SequenceRegressor,
+        SequenceLabeller,
+        Forecaster,
+        LanguageModel,
+    )
 }
 
 

@@ -11,6 +11,7 @@ from .backbone import SequenceBackbone
 from .classifier import SequenceClassifier
 from .forecaster import Forecaster
 from .labeller import SequenceLabeller
+from .language import LanguageModel
 from .regressor import SequenceRegressor
 
 __all__ = ["BackboneStepper", "HeadStepper"]
@@ -144,3 +145,11 @@ def _(module: Forecaster, settings: Settings) -> Stepper:
     pooling = pooling_stepper("last", like, settings.window)
     backbone = make_stepper(module.backbone, settings)
     return HeadStepper(backbone, pooling, module.head, (module.horizon, module.features))
+
+
+@make_stepper.register
+def _(module: LanguageModel, settings: Settings) -> Stepper:
+    head = nn.Linear(module.backbone.channels, module.vocabulary, device="meta")
+    head.weight = nn.Parameter(module.output_weight.detach().clone())
+    head.bias = module.bias
+    return HeadStepper(make_stepper(module.backbone, settings), None, head)

@@ -8,6 +8,7 @@ from torch import nn
 from ..convolution import fast_length
 from ..nn.attention import Attention
 from ..nn.block import ResidualBlock
+from ..nn.hyena import GatedConv
 from ..nn.kernel_conv import KernelConv
 from ..nn.long_conv import LongConv
 from ..nn.mr_conv import MRConv
@@ -16,7 +17,7 @@ from .base import SequenceModel
 
 __all__ = ["LayerSummary", "Summary", "summarize"]
 
-Mixer = MRConv | KernelConv | LongConv | ModalRecurrence | Attention
+Mixer = MRConv | KernelConv | LongConv | ModalRecurrence | GatedConv | Attention
 
 
 @dataclass(frozen=True)
@@ -65,10 +66,10 @@ def summarize(model: SequenceModel) -> Summary:
     """Counts what a model is made of.
 
     A long convolution of one channel counts as two real FFTs of size n >= L + K - 1, 2.5 n log2 n
-    operations each, and n / 2 complex products of 6; attention as 2 (4 D^2 L + 2 D L^2); the
-    pointwise product of a block as 2 * 2 D * D operations a sample. Making the taps is not counted,
-    nor are norms and activations. Attention has no reach of its own and counts as one tap a sample
-    of the model's length.
+    operations each, and n / 2 complex products of 6; attention as 2 (4 D^2 L + 2 D L^2); Hyena as
+    8 D^2 L and its long convolutions; the pointwise product of a block as 2 * 2 D * D operations a
+    sample. Making the taps is not counted, nor are gates, norms and activations. Attention has no
+    reach of its own and counts as one tap a sample of the model's length.
 
     Args:
         model: In any form.
@@ -96,22 +97,24 @@ def summarize(model: SequenceModel) -> Summary:
 
 def _layer(name: str, layer: Mixer, length: int) -> LayerSummary:
     num_taps = length if isinstance(layer, Attention) else layer.num_taps or length
-    mixing = _attention if isinstance(layer, Attention) else _convolutions
+    long = layer.filter if isinstance(layer, GatedConv) else layer
     return LayerSummary(
         name=name,
         kind=type(layer).__name__,
         kernel=_kernel(layer),
-        resolutions=layer.resolutions if isinstance(layer, MRConv) else None,
+        resolutions=long.resolutions if isinstance(long, MRConv) else None,
         num_taps=num_taps,
         causal=layer.causal,
         parameters=_count(layer),
-        operations=mixing(layer.channels, length, num_taps) + 4 * layer.channels**2 * length,
+        operations=_mixing(layer, length, num_taps) + 4 * layer.channels**2 * length,
     )
 
 
 def _kernel(layer: Mixer) -> str:
     if isinstance(layer, MRConv):
         return str(layer.kernel)
+    if isinstance(layer, GatedConv):
+        return f"{layer.num_filters} filters, {_kernel(layer.filter)}"
     if isinstance(layer, KernelConv):
         return type(layer.past).__name__
     if isinstance(layer, ModalRecurrence):
@@ -124,11 +127,14 @@ def _ahead(layer: Mixer, length: int) -> int:
     return length - 1 if isinstance(layer, Attention) else layer.num_taps or length
 
 
-def _attention(channels: int, length: int, num_taps: int) -> float:
-    return 2 * (4 * channels**2 * length + 2 * channels * length * num_taps)
-
-
-def _convolutions(channels: int, length: int, num_taps: int) -> float:
+def _mixing(layer: Mixer, length: int, num_taps: int) -> float:
+    channels = layer.channels
+    projections = 2 * 4 * channels**2 * length  # three in front, one behind
+    if isinstance(layer, Attention):
+        return projections + 4 * channels * length * num_taps
+    if isinstance(layer, GatedConv):
+        convolved = layer.rows * layer.num_filters
+        return projections + convolved * _convolution(length, num_taps)
     return channels * _convolution(length, num_taps)
 
 

@@ -2,6 +2,7 @@
 
 from .attention import Attention
 from .block import ResidualBlock
+from .hyena import GatedConv, Hyena, MultiHyena
 from .keep_resolutions import keep_resolutions
 from .kernel_conv import KernelConv
 from .long_conv import LongConv
@@ -10,17 +11,22 @@ from .mr_conv import MRConv
 from .norm import ChannelNorm, MaskedBatchNorm
 from .recurrence import ModalRecurrence
 from .reparameterize import Check, reparameterize
+from .short_conv import ShortConv
 
 __all__ = [
     "Attention",
     "ChannelNorm",
     "Check",
+    "GatedConv",
+    "Hyena",
     "KernelConv",
     "LongConv",
     "MRConv",
     "MaskedBatchNorm",
     "ModalRecurrence",
+    "MultiHyena",
     "ResidualBlock",
+    "ShortConv",
     "keep_resolutions",
     "num_resolutions",
     "reparameterize",

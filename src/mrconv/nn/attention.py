@@ -12,7 +12,7 @@ from .._checks import (
     mask_invalid,
     widened,
 )
-from ..errors import ArgumentError
+from .heads import check_divides, largest_divisor
 
 __all__ = ["Attention", "rotated"]
 
@@ -65,14 +65,11 @@ class Attention(nn.Module):
         super().__init__()
         check_count("Attention", "channels", channels)
         check_count("Attention", "length", length)
+        usual = largest_divisor(channels, channels // HEAD_SIZE)
+        heads = usual if num_heads is None else num_heads
+        check_divides("Attention", "num_heads", heads, channels)
         self.channels, self.length, self.causal = channels, length, causal
-        self.num_heads = _heads(channels) if num_heads is None else num_heads
-        check_count("Attention", "num_heads", self.num_heads)
-        if channels % self.num_heads:
-            raise ArgumentError(
-                f"Attention: num_heads must divide channels={channels}; got "
-                f"num_heads={self.num_heads}. Use num_heads={_heads(channels, self.num_heads)}."
-            )
+        self.num_heads = heads
         self.qkv = nn.Linear(channels, 3 * channels, bias=False, device=device, dtype=dtype)
         self.out = nn.Linear(channels, channels, bias=False, device=device, dtype=dtype)
 
@@ -93,18 +90,30 @@ class Attention(nn.Module):
         check_layer_input("Attention", x, self.channels, self.qkv.weight.dtype)
         if lengths is not None:
             check_lengths("Attention", lengths, x.shape[0], x.shape[-1])
-        u = mask_invalid(x, lengths).transpose(1, 2)
-        heads = self.qkv(u).unflatten(-1, (3, self.num_heads, -1)).transpose(1, 3)
-        query, key, value = heads.unbind(2)  # (B, H, L, D / H)
+        query, key, value = self.heads(mask_invalid(x, lengths))
         mixed = scaled_dot_product_attention(
-            rotated(query),
-            rotated(key),
-            value,
-            attn_mask=self._key_mask(lengths, x),
-            is_causal=self.causal,
+            query, key, value, attn_mask=self._key_mask(lengths, x), is_causal=self.causal
         )
-        y = self.out(mixed.transpose(1, 2).flatten(2)).transpose(1, 2)
-        return mask_invalid(y, lengths).to(x.dtype)
+        return mask_invalid(self.joined(mixed), lengths).to(x.dtype)
+
+    def heads(self, u: Tensor, start: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries and keys, both turned by their positions, and values.
+
+        Args:
+            u: Input.                                                (B, D, L)
+            start: Position of each row's first sample; None: 0.          (B,)
+
+        Returns:
+            Three tensors (B, H, L, D / H).
+        """
+        heads = self.qkv(u.transpose(1, 2)).unflatten(-1, (3, self.num_heads, -1)).transpose(1, 3)
+        query, key, value = heads.unbind(2)
+        return rotated(query, start), rotated(key, start), value
+
+    def joined(self, mixed: Tensor) -> Tensor:
+        """The output (B, D, L) from what the heads (B, H, L, D / H) gathered."""
+        y: Tensor = self.out(mixed.transpose(1, 2).flatten(2)).transpose(1, 2)
+        return y
 
     def _key_mask(self, lengths: Tensor | None, x: Tensor) -> Tensor | None:
         """True for keys that may be attended to, (B, 1, 1, L); None: all that causality allows."""
@@ -118,27 +127,24 @@ class Attention(nn.Module):
         return f"{self.channels}, num_heads={self.num_heads}, causal={self.causal}"
 
 
-def rotated(x: Tensor) -> Tensor:
+def rotated(x: Tensor, start: Tensor | None = None) -> Tensor:
     """Queries or keys turned by their positions, feature pair (j, j + P) by t 10000^(-j / P).
 
     Args:
-        x: One row a position, from position 0.                   (..., L, F)
+        x: One row a position.                                   (B, H, L, F)
+        start: Position of the first; None: 0.                           (B,)
 
     Returns:
-        The same dtype; P = F // 2 pairs, an odd last feature as it was. (..., L, F)
+        The same dtype; P = F // 2 pairs, an odd last feature as it was. (B, H, L, F)
     """
     length, half = x.shape[-2], x.shape[-1] // 2
     wide = widened(x)  # angles in half precision would be off by radians
     steps = torch.arange(half, device=x.device, dtype=wide.dtype) / max(half, 1)
     times = torch.arange(length, device=x.device, dtype=wide.dtype)
-    angle = times[:, None] * BASE**-steps  # (L, P)
+    if start is not None:
+        times = times + start[:, None, None]  # (B, 1, L)
+    angle = times[..., None] * BASE**-steps  # (..., L, P)
     first, second, last = wide.split([half, half, x.shape[-1] - 2 * half], -1)
     cos, sin = angle.cos(), angle.sin()
     turned = [first * cos - second * sin, second * cos + first * sin, last]
     return torch.cat(turned, -1).to(x.dtype)
-
-
-def _heads(channels: int, most: int | None = None) -> int:
-    """The largest number of heads that divides the channels and is at most ``most``."""
-    most = channels // HEAD_SIZE if most is None else most
-    return next(heads for heads in range(max(most, 1), 0, -1) if channels % heads == 0)

@@ -33,7 +33,7 @@ class KernelConv(nn.Module):
     Args:
         channels: D.
         length: K, reach in samples; no limit on inputs.
-        kernel: "s4d", "sgconv", or a callable
+        kernel: "s4d", "sgconv", "implicit" (Hyena's), "dense", or a callable
             ``(channels, kernel_size, resolution, *, device, dtype) -> Kernel``, which is called
             with the length as kernel_size and resolution 0.
         causal: Whether outputs depend on the past and present only.

@@ -1,8 +1,10 @@
 """Streaming: every trained module sample by sample or chunk by chunk, exactly."""
 
+from .attention import AttentionStepper
 from .block import BlockStepper
 from .explanation import Explanation
 from .gather import GatherStepper
+from .hyena import GatedStepper
 from .layers import ConvolutionStepper
 from .partitioned import FlatStepper, PartitionedStepper
 from .pieces import Dense, Piece, Spikes, Window, kernel_pieces
@@ -16,6 +18,7 @@ from .tiled import TiledStepper
 from .windowed import WindowedStepper
 
 __all__ = [
+    "AttentionStepper",
     "BlockStepper",
     "ChainStepper",
     "ConvolutionStepper",
@@ -24,6 +27,7 @@ __all__ = [
     "DenseName",
     "Explanation",
     "FlatStepper",
+    "GatedStepper",
     "GatherStepper",
     "PartitionedStepper",
     "Piece",

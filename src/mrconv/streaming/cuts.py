@@ -52,7 +52,8 @@ def streamed_in_cuts(
         the module has no stream.
     """
     try:
-        stream = Streamer(module)
+        # no more than the samples of the longest axis stand on the axis of time
+        stream = Streamer(module, capacity=max(1, *x.shape[1:]))
     except MergeError:
         return None
     axis = x.ndim - 1 if stream.stepper.time_axis is None else stream.stepper.time_axis

@@ -78,6 +78,7 @@ class GatherStepper(Stepper):
         self.register_buffer("lags", descending)
         self.register_buffer("weights", widened(values.detach()).t()[order].contiguous())  # (Q, D)
         self.runs = runs(descending.tolist())
+        self.longest = max((run.taps.stop - run.taps.start for run in self.runs), default=1)
         self.reach = int(lags.max()) if lags.numel() else 0
         self.slack = max(SLACK, self.reach // PART)
 
@@ -110,8 +111,7 @@ class GatherStepper(Stepper):
 
     def _block(self, rows: int) -> int:
         """Samples summed at a time."""
-        longest = max((run.taps.stop - run.taps.start for run in self.runs), default=1)
-        one = max(1, rows * longest * self.weights.shape[1])
+        one = max(1, rows * self.longest * self.weights.shape[1])
         return max(1, min(self.slack, GATHERED // one))
 
     def _gathered(self, ring: Tensor, position: Tensor, count: int) -> Tensor:
@@ -128,12 +128,14 @@ class GatherStepper(Stepper):
         past = stretch(ring, position - self.reach, self.reach + count)
         rows, places, channel = past.stride()
         y = past.new_zeros(len(past), count, past.shape[2])
+        products = y.new_empty(y.numel() * self.longest)  # written again by every run
         for run in self.runs:
             weights = self.weights[run.taps]
             shape = (len(past), count, *weights.shape)
             strides = (rows, places, run.spacing * places, channel)
             view = past[:, self.reach - run.farthest :].as_strided(shape, strides)
-            y += (view * weights).sum(2)
+            out = products[: y.numel() * len(weights)].view(shape)
+            y += torch.mul(view, weights, out=out).sum(2)
         return y
 
     def costs(self, place: str = "") -> Iterator[Cost]:

@@ -187,6 +187,16 @@ def refuse_rate(name: str, rate: int) -> None:
         )
 
 
+def refuse_other_rates(name: str, rate: int) -> None:
+    """Raises where no form of the layer has another rate."""
+    if rate != 1:
+        raise ArgumentError(
+            f"Streamer: rate must be 1, because a layer of {name} works at the rate it was trained "
+            f"at; got rate={rate}. Resample the stream to that rate with "
+            "mrconv.streaming.Resampler."
+        )
+
+
 @make_stepper.register
 def _(module: MRConv, settings: Settings) -> Stepper:
     refuse_two_sided(module.causal)

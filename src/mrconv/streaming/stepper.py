@@ -27,6 +27,8 @@ class Settings:
     """Samples of the training rate per sample of the stream."""
     dense: DenseName = "tiled"
     """How dense taps are streamed."""
+    capacity: int | None = None
+    """Samples that a row will take at most, as attention must know; None: its length."""
 
 
 class Cost(NamedTuple):
@@ -133,7 +135,7 @@ def make_stepper(module: nn.Module, settings: Settings) -> Stepper:
         ...     return PointwiseStepper(module)
         >>> model = torch.nn.Sequential(mrconv.LongConv(2, 8), Double()).eval()
         >>> mrconv.Streamer(model)
-        Streamer(Sequential, Settings(window=None, rate=1, dense='tiled'))
+        Streamer(Sequential, Settings(window=None, rate=1, dense='tiled', capacity=None))
     """
     name = type(module).__name__
     raise MergeError(

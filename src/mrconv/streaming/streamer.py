@@ -37,6 +37,9 @@ class Streamer:
         dense: How dense taps run: "tiled", relaxed tiling, the least work a step; "partitioned",
             FFTs of blocks, the least work for chunks of some hundred samples; "flat", the same with
             the work spread evenly, for the shortest longest step.
+        capacity: Samples that a row will take at most. Only attention has to know: it keeps the
+            keys and values of all samples, and refuses to go on behind them. None: the length that
+            the layer was made for.
 
     Raises:
         MergeError: In training mode, for a two-sided layer, or for a module without a stepper.
@@ -60,13 +63,16 @@ class Streamer:
         window: int | None = None,
         rate: int = 1,
         dense: DenseName = "tiled",
+        capacity: int | None = None,
     ) -> None:
         if window is not None:
             check_count("Streamer", "window", window)
         check_count("Streamer", "rate", rate)
+        if capacity is not None:
+            check_count("Streamer", "capacity", capacity)
         check_choice("Streamer", "dense", dense, get_args(DenseName))
         refuse_training("Streamer", model)
-        self.settings, self.name = Settings(window, rate, dense), type(model).__name__
+        self.settings, self.name = Settings(window, rate, dense, capacity), type(model).__name__
         with torch.no_grad():
             stepper = make_stepper(copy.deepcopy(model), self.settings)
         pools = any(isinstance(part, PoolingStepper) for part in stepper.modules())

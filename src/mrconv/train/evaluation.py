@@ -1,4 +1,4 @@
-"""Loss and accuracy (or error) of a model on a split."""
+"""Loss and accuracy, bits or error of a model on a split."""
 
 import torch
 from torch import nn
@@ -24,7 +24,8 @@ def evaluate(
         batch_size: Rows run at a time.
 
     Returns:
-        "loss", and "accuracy" (share of right classes) or "error" (mean absolute difference).
+        "loss", and "accuracy" (share of right classes), "error" (mean absolute difference) or, of
+        language models, "bits_per_byte" or "bits_per_token".
 
     Raises:
         ArgumentError: If there are no examples.
@@ -51,4 +52,4 @@ def evaluate(
     finally:
         model.train(training)
     value, metric = summarise(sums)
-    return {"loss": value, metric_name(examples.y): metric}
+    return {"loss": value, metric_name(model, examples.y): metric}

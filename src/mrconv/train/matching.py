@@ -140,7 +140,7 @@ class Matching(nn.Module):
                 f"got {tuple(outputs.shape)}. Distill the original itself."
             )
         distance = output_distance(outputs, wanted, classes=not y.is_floating_point())
-        return scored(self.loss(outputs, y) + self.weight * distance, outputs, y)
+        return scored(model, self.loss(outputs, y) + self.weight * distance, outputs, y)
 
 
 def output_distance(outputs: Tensor, wanted: Tensor, *, classes: bool) -> Tensor:

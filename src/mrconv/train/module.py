@@ -50,7 +50,7 @@ class TrainingModule(LightningModule):
             # Lightning converts after it has loaded a checkpoint, which would round the weights
             self.to(_DTYPES[recipe.precision])
         self.recipe, self.splits, self.progress = recipe, splits, progress
-        self.metric = metric_name(splits.train.y)
+        self.metric = metric_name(self.model, splits.train.y)
         #: One row for every finished epoch, those of earlier runs included.
         self.rows: list[EpochRow] = list(rows or [])
         #: The newest checkpoint of this training and how many epochs it holds.

@@ -1,19 +1,35 @@
-"""What a batch is scored by: the loss, and accuracy for classes or error for values."""
+"""What a batch is scored by: the loss, and accuracy, bits or error."""
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
-from .._checks import length_mask
+from .._checks import length_mask, widened
+from ..data import IGNORED
 from ..errors import ShapeError
+from ..models.language import LanguageModel
 from .batches import Batch
 
-__all__ = ["Score", "TaskObjective", "metric_name", "score", "scored", "summarise", "valid_outputs"]
+__all__ = [
+    "MetricName",
+    "Score",
+    "TaskObjective",
+    "metric_name",
+    "score",
+    "scored",
+    "summarise",
+    "valid_outputs",
+]
 
-#: "accuracy": share of right classes. "error": mean absolute difference from the targets.
-MetricName = Literal["accuracy", "error"]
+#: "accuracy": share of right classes. "bits_per_byte" and "bits_per_token": mean of -log2 of the
+#: probability of what comes next. "error": mean absolute difference from the targets.
+MetricName = Literal["accuracy", "bits_per_byte", "bits_per_token", "error"]
+BYTES = 256
 
 
 @dataclass(frozen=True)
@@ -42,13 +58,37 @@ class TaskObjective(nn.Module):
         return score(model, self.loss, batch)
 
 
-def metric_name(y: Tensor) -> MetricName:
-    """What targets of this dtype are measured by.
+def metric_name(model: nn.Module, y: Tensor) -> MetricName:
+    """What a model's answers to targets of this dtype are measured by.
 
     Args:
+        model: A language model is measured in bits.
         y: Targets; whole numbers are classes.
     """
+    if isinstance(model, LanguageModel):
+        return "bits_per_byte" if model.vocabulary == BYTES else "bits_per_token"
     return "error" if y.is_floating_point() else "accuracy"
+
+
+def _right(outputs: Tensor, y: Tensor) -> Tensor:
+    return (outputs.argmax(-1) == y).sum().double()
+
+
+def _bits(outputs: Tensor, y: Tensor) -> Tensor:
+    return functional.cross_entropy(widened(outputs), y, reduction="sum").double() / math.log(2)
+
+
+def _distance(outputs: Tensor, y: Tensor) -> Tensor:
+    return (outputs - y).abs().mean().double() * len(y)
+
+
+#: Sums over what was scored.
+METRICS: dict[MetricName, Callable[[Tensor, Tensor], Tensor]] = {
+    "accuracy": _right,
+    "bits_per_byte": _bits,
+    "bits_per_token": _bits,
+    "error": _distance,
+}
 
 
 def score(model: nn.Module, loss: nn.Module, batch: Batch) -> Score:
@@ -63,14 +103,14 @@ def score(model: nn.Module, loss: nn.Module, batch: Batch) -> Score:
         ShapeError: If outputs and targets do not belong together.
     """
     outputs, y = valid_outputs(model, batch)
-    return scored(loss(outputs, y), outputs, y)
+    return scored(model, loss(outputs, y), outputs, y)
 
 
 def valid_outputs(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
     """What a model gives for a batch, and the targets that belong to it.
 
-    Classes are scored a sequence (B,) or a sample (B, L); of the latter only the valid ones.
-    Values are scored as they are, and must have the shape of the outputs.
+    Classes are scored a sequence (B,) or a sample (B, L), of the latter only the valid ones whose
+    target is not ``IGNORED``. Values are scored as they are, and must have the outputs' shape.
 
     Args:
         model: (x, lengths) to class scores or values.
@@ -92,30 +132,34 @@ def valid_outputs(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
             f"got {tuple(outputs.shape)}. Use a model whose head fits the data."
         )
     if classes and y.ndim == 2:
-        rows = x.shape[0], x.shape[1]
-        mask = torch.ones(rows, dtype=torch.bool, device=y.device)
-        if lengths is not None:
-            mask = length_mask(lengths, rows[1])
-        outputs, y = outputs[mask], y[mask]  # (valid samples, classes), (valid samples,)
+        outputs, y = _asked(outputs, y, lengths)
     return outputs, y
 
 
-def scored(value: Tensor, outputs: Tensor, y: Tensor) -> Score:
+def scored(model: nn.Module, value: Tensor, outputs: Tensor, y: Tensor) -> Score:
     """The score of a batch whose mean loss is known.
 
     Args:
+        model: Tells the metric.
         value: Mean loss, with its graph.
         outputs: Of ``valid_outputs``.
         y: Of ``valid_outputs``.
     """
     count = len(y)
     with torch.no_grad():
-        if y.is_floating_point():
-            metric = (outputs - y).abs().mean().double() * count
-        else:
-            metric = (outputs.argmax(-1) == y).sum().double()
+        metric = METRICS[metric_name(model, y)](outputs, y)
         sums = torch.stack([value.detach().double() * count, metric, metric.new_tensor(count)])
     return Score(value, sums)
+
+
+def _asked(outputs: Tensor, y: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Scores (n, classes) and targets (n,) of the samples that are asked for."""
+    mask = y != IGNORED
+    if lengths is not None:
+        mask &= length_mask(lengths, y.shape[1])
+    if mask.all():  # nothing to pick: no copy
+        return outputs.flatten(0, 1), y.flatten()
+    return outputs[mask], y[mask]
 
 
 def summarise(sums: Tensor) -> tuple[float, float]:

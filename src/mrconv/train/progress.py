@@ -22,7 +22,7 @@ class EpochRow:
     validation_loss: float
     """Mean over the validation examples, after the epoch."""
     validation_metric: float
-    """Accuracy for classes, mean absolute error for values."""
+    """Accuracy for classes, bits for the next token, mean absolute error for values."""
     seconds: float
     """Of the epoch with its validation."""
     learning_rate: float
@@ -39,7 +39,7 @@ class Progress(Protocol):
             epochs: Of the whole training.
             batches: Of one epoch.
             done: Epochs done before, in an earlier run.
-            metric: "accuracy" or "error".
+            metric: Its name, such as "accuracy".
         """
         ...
 
@@ -115,7 +115,7 @@ class TextProgress:
     def epoch(self, row: EpochRow) -> None:
         """Redraws the line, or writes one."""
         self._done = row.epoch * self._batches
-        self._last = f"validation {self._metric} {row.validation_metric:.4f}"
+        self._last = f"validation {self._metric.replace('_', ' ')} {row.validation_metric:.4f}"
         if self.terminal:
             self._draw(row.epoch, self._batches, row.train_loss)
             return

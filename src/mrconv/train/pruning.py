@@ -139,7 +139,7 @@ def prune(
     kept = {one.name: list(one.kept) for one in reports}
     small.note_origin(model, {"step": "prune", "tolerance": tolerance, "kept": kept})
     after = _measured(small, data, batch_size)
-    return small, PruneReport(tuple(reports), before, after, metric_name(data.y), tolerance)
+    return small, PruneReport(tuple(reports), before, after, metric_name(model, data.y), tolerance)
 
 
 def _check(layers: Mapping[str, MRConv], tolerance: float) -> None:
@@ -260,7 +260,7 @@ def _measured(model: SequenceModel, data: Examples, batch_size: int) -> Measured
     except MergeError:  # two-sided, or a layer that has no stepper
         state_bytes = None
     taps = sum(layer.num_taps for layer in layers)
-    return Measured(taps, state_bytes, numbers[metric_name(data.y)])
+    return Measured(taps, state_bytes, numbers[metric_name(model, data.y)])
 
 
 def _joined(spans: tuple[int, ...]) -> str:

@@ -86,7 +86,7 @@ class RunFolder:
 
         Args:
             rows: All finished epochs.
-            metric: "accuracy" or "error".
+            metric: Its name, such as "accuracy".
         """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
