@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 HELP = "measure speed, memory and errors side by side with other ways, each beside its bar"
 
-NAMES: "tuple[BenchName, ...]" = ("conv", "branches", "layers")
+NAMES: "tuple[BenchName, ...]" = ("conv", "branches", "layers", "distill")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +19,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", metavar="FILE", help="write the numbers as JSON; all: a folder, one file a bench"
     )
-    parser.add_argument("--picture", metavar="FILE", help="draw the layers' times, .svg or .png")
+    parser.add_argument(
+        "--picture",
+        metavar="FILE",
+        help="draw times (layers) or errors (distill), .svg or .png; all: a folder",
+    )
+    parser.add_argument(
+        "--model",
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="saved model whose kernels are measured as well (distill); may be given again",
+    )
     parser.add_argument("--threads", type=int, metavar="N", help="of torch (default: torch's own)")
     parser.add_argument(
         "--repeats", type=int, metavar="N", help="rounds of each measurement (default: by time)"
@@ -38,6 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints each row as it is measured; a missed bar is told and is no failure."""
+    from dataclasses import replace
+
     import torch
 
     from .._checks import check_count
@@ -53,17 +66,27 @@ def run(args: argparse.Namespace) -> int:
         quick=args.quick,
         busy=args.busy,
         device=args.device,
-        picture=args.picture,
+        models=tuple(args.model),
     )
     names = NAMES if args.bench == "all" else (args.bench,)
     # the words of a mistake come before anything is measured
-    cases = {name: selected(BENCHES[name](options), args.only) for name in names}
+    cases = {
+        name: selected(BENCHES[name](replace(options, picture=_picture(name, args))), args.only)
+        for name in names
+    }
     for name, chosen in cases.items():
         rows = _measure(chosen)
         if args.json:
             path = Path(args.json, f"{name}.json") if args.bench == "all" else Path(args.json)
             _write(path, name, rows, args, options)
     return 0
+
+
+def _picture(name: "BenchName", args: argparse.Namespace) -> str | None:
+    """The file that a bench draws; of all benches, one each in a folder."""
+    if args.picture is None or args.bench != "all":
+        return args.picture  # type: ignore[no-any-return]
+    return str(Path(args.picture, f"{name}.svg"))
 
 
 def _measure(cases: "list[Case]") -> "list[Row]":
@@ -110,5 +133,7 @@ def _command(name: "BenchName", args: argparse.Namespace) -> str:
         words += [] if value == default else [f"--{option}", str(value)]
     words += ["--shapes", str(args.shapes)] if args.shapes != 40 and name == "conv" else []
     words += [f"--{flag}" for flag in ("quick", "busy") if getattr(args, flag)]
+    for folder in args.model if name == "distill" else ():
+        words += ["--model", str(Path(*Path(folder).parts[-2:]))]
     words += ["--device", args.device] if args.device != "cpu" else []
     return shlex.join(words)
