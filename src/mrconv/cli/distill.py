@@ -1,6 +1,7 @@
 """``mrconv distill``: a trained model as small recurrences, with the error told."""
 
 import argparse
+import shlex
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,7 +15,13 @@ HELP = "distill a trained model: every layer becomes a few taps and a small recu
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's arguments."""
     parser.add_argument("model", help="folder of a saved model, or its name on the Hub")
-    parser.add_argument("-o", "--out", required=True, metavar="DIR", help="folder of the new model")
+    parser.add_argument(
+        "-o",
+        "--out",
+        required=True,
+        metavar="DIR",
+        help="folder of the new model and of report.json and report.html",
+    )
     size = parser.add_mutually_exclusive_group(required=True)
     size.add_argument("--tolerance", type=float, help="largest relative error of a channel's taps")
     size.add_argument("--order", type=int, help="largest number of real states of a channel")
@@ -39,6 +46,7 @@ def run(args: argparse.Namespace) -> int:
     import mrconv
 
     from ..data.writing import write_text
+    from ..experiments.distill_page import write_report
 
     model = mrconv.load(args.model)
     small, report = mrconv.distill(
@@ -54,9 +62,22 @@ def run(args: argparse.Namespace) -> int:
     print(report)
     if args.json:
         write_text(args.json, report.to_json() + "\n")
-    print(f"distilled model: {small.save_pretrained(args.out)}")
+    folder = small.save_pretrained(args.out)
+    written = write_report(folder, model, small, report, _command(args))
+    print(f"report: {', '.join(map(str, written))}")
+    if len(written) == 1:
+        print('report.html needs matplotlib: pip install "mrconv[report]"')
+    print(f"distilled model: {folder}")
     print(f"next: mrconv predict {args.out} FILE")
     return 0
+
+
+def _command(args: argparse.Namespace) -> str:
+    size = "tolerance" if args.order is None else "order"
+    words = ["mrconv", "distill", args.model, "--out", args.out]
+    for option in (size, "fir_head", "max_order", "method", "on_failure"):
+        words += [f"--{option.replace('_', '-')}", str(getattr(args, option))]
+    return shlex.join(words)
 
 
 def _random_input(model: "SequenceModel") -> "Tensor | dict[str, Tensor | None]":
