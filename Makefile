@@ -59,14 +59,16 @@ docs: $(DOCS)  ## build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir site
 	@echo "docs: open site/index.html"
 
-bench: $(CORE)  ## run the speed comparisons, about forty minutes, into benchmarks/results/
-	@echo "bench: conv, branches, layers, stream, into benchmarks/results/"
+bench: $(CORE)  ## run the comparisons, about fifty minutes, into benchmarks/results/
+	@echo "bench: conv, branches, layers, stream, distill, into benchmarks/results/"
 	@$(BIN)/mrconv bench conv --json benchmarks/results/conv.json
 	@$(BIN)/mrconv bench branches --json benchmarks/results/branches.json
 	@$(BIN)/mrconv bench layers --json benchmarks/results/layers.json \
 	  --picture docs/figures/layers.svg
 	@$(BIN)/mrconv bench stream --json benchmarks/results/stream.json \
 	  --picture docs/figures/stream.svg
+	@$(BIN)/mrconv bench distill --json benchmarks/results/distill.json \
+	  --picture docs/figures/distill.svg
 
 clean:  ## remove build results and caches; keeps the environment and runs/
 	@echo "clean: site dist caches"

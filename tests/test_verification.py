@@ -340,13 +340,133 @@ def test_recurrences_of_modal_branches(dtype):
     assert forms >= {"branches", "merged", "recurrence", "recurrence streamed"}
 
 
-def test_a_distilled_model_differs_and_is_told():
-    model = model_of()
-    small, report = mrconv.distill(model, order=2, fir_head=4)
+# distilled forms
+
+
+def test_a_distilled_model_is_held_against_its_taps():
+    model = model_of(mixer=[MIXER, {"kernel": "modal", "kernel_size": 8}])
+    small, report = mrconv.distill(model, order=4, fir_head=4)
+    proof = mrconv.verify(model, small)
+    assert proof.holds
+    assert {row.forms for row in proof.approximate} == {("branches", "recurrence")}
+    layers, whole = proof.approximate[:2], proof.approximate[2:]
+    assert [row.place for row in proof.approximate] == PLACES
+    for row, told in zip(layers, report.layers, strict=True):
+        assert row.bound >= row.largest > told.error / 100
+        assert row.holds
+    for row in whole:
+        assert (row.bound, row.holds) == (None, None)
+        assert row.largest > 1e-3
+    exact = [row for row in proof.rows if not row.approximate]
+    assert {row.forms[1] for row in exact} == {"branches streamed", "recurrence streamed"}
+    assert all(row.bound <= 1e-9 for row in exact)
+
+
+def test_the_bound_of_a_distilled_layer_can_be_reached():
+    layer = settled(mrconv.MRConv(1, 32, kernel="dense", kernel_size=4, dtype=F64))
+    small, _ = mrconv.distill(layer, order=2, fir_head=4)
+    with torch.no_grad():
+        error = small.taps(50)[0] - torch.nn.functional.pad(layer.merged_taps()[0][0], (0, 18))
+    x = 3 * error.sign().flip(0)[None, None]  # every tap's error adds up at the last sample
+    (row,) = mrconv.verify(layer, small, inputs=x).approximate
+    assert row.sample == 49
+    assert row.largest == pytest.approx(row.bound, rel=1e-9)
+    scale = float(layer(x).detach().abs().max())
+    assert row.bound == pytest.approx(3 * float(error.abs().sum()) / scale, rel=1e-8)
+
+
+def test_padding_does_not_widen_the_bound():
+    layer = settled(mrconv.MRConv(2, 32, kernel_size=4, dtype=F64))
+    small, _ = mrconv.distill(layer, order=2, fir_head=4)
+    x, lengths = torch.randn(2, 2, 40, dtype=F64), torch.tensor([40, 9])
+    x[1, :, 9:] = 0
+    (first,) = mrconv.verify(layer, small, inputs=(x, lengths)).approximate
+    x[1, :, 9:] = float("nan")
+    (second,) = mrconv.verify(layer, small, inputs=(x, lengths)).approximate
+    assert first == second
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, F64])
+def test_a_distilled_layer_that_does_not_follow_its_taps(dtype, monkeypatch):
+    model = model_of(dtype=dtype)
+    small, _ = mrconv.distill(model, order=2, fir_head=4)
+    chunk = mrconv.nn.ModalRecurrence.chunk
+
+    def louder(self, x, state, lengths=None):
+        y, state = chunk(self, x, state, lengths)
+        return 5 * y, state
+
+    monkeypatch.setattr(mrconv.nn.ModalRecurrence, "chunk", louder)
     proof = mrconv.verify(model, small)
     assert not proof.holds
-    assert proof.rows[0].forms == ("branches", "recurrence")
-    assert proof.rows[0].largest > report.layers[0].error / 100
+    assert [row.holds for row in proof.approximate] == [False, False, None, None]
+
+
+def test_a_distilled_model_that_is_not_a_number():
+    model = model_of()
+    small, _ = mrconv.distill(model, order=2, fir_head=4)
+    with torch.no_grad():
+        small.head.weight[0, 0] = float("nan")
+    proof = mrconv.verify(model, small)
+    assert [row.holds for row in proof.approximate] == [True, True, None, False]
+    assert not proof.holds
+
+
+def test_a_constant_that_differs_is_part_of_the_bound():
+    layer = settled(mrconv.MRConv(2, 32, kernel_size=4, dtype=F64))
+    small, _ = mrconv.distill(layer, order=2, fir_head=4)
+    (before,) = mrconv.verify(layer, small).approximate
+    with torch.no_grad():
+        small.bias += 100.0
+    (after,) = mrconv.verify(layer, small).approximate
+    assert after.bound > after.largest > before.bound
+    assert after.holds
+
+
+def test_copies_of_a_recurrence_are_equal_and_other_sizes_are_not():
+    model = model_of()
+    small, _ = mrconv.distill(model, order=2, fir_head=4)
+    larger, _ = mrconv.distill(model, order=6, fir_head=4)
+    same = mrconv.verify(small, copy.deepcopy(small))
+    assert same.holds
+    assert not same.approximate
+    spoilt = copy.deepcopy(small)
+    with torch.no_grad():
+        spoilt.backbone.blocks[0].mixer.residue[2] += 1e-3
+    assert not mrconv.verify(small, spoilt).holds
+    proof = mrconv.verify(model, small, larger)
+    assert proof.holds
+    assert ("recurrence", "recurrence 2") in {row.forms for row in proof.approximate}
+
+
+def test_layers_that_stayed_exact_are_held_to_be_equal():
+    model = model_of(mixer=[MIXER, {"name": "s4d", "order": 6}])
+    small, report = mrconv.distill(
+        model, tolerance=1e-6, max_order=8, fir_head=4, on_failure="exact"
+    )
+    assert [layer.exact for layer in report.layers] == [True, False]
+    proof = mrconv.verify(model, small)
+    first, second, *_ = proof.rows
+    assert (first.approximate, second.approximate) == (False, True)
+    assert proof.holds
+    with torch.no_grad():
+        small.backbone.blocks[0].mixer.skip[1] += 1e-3
+    assert mrconv.verify(model, small).rows[0].holds is False
+
+
+def test_the_table_of_a_distilled_model():
+    rows = (
+        Row("layer", ("branches", "recurrence"), 0.1, 0.01, 7, 0.5, True, True),
+        Row("output", ("branches", "recurrence"), 0.2, 0.02, None, None, None, True),
+    )
+    lines = str(Proof(rows)).splitlines()
+    assert lines[1].split()[-3:] == ["7", "5e-01", "yes"]
+    assert lines[2].split()[-3:] == ["-", "-", "-"]
+    assert lines[3] == (
+        "Distilled layers may differ by what their taps differ, times the largest input; "
+        "for a whole model nothing is known."
+    )
+    assert Proof(rows).holds
 
 
 @pytest.mark.parametrize("windows", [None, [(0, 9), (2, 40)]])

@@ -12,6 +12,7 @@ from mrconv.bench.layers import layer_cases
 from mrconv.bench.picture import write_picture
 from mrconv.bench.timing import Turns
 from mrconv.errors import ArgumentError
+from mrconv.report.length_panels import times_by_length
 
 NAMES = pytest.mark.parametrize("name", LAYERS)
 
@@ -171,13 +172,14 @@ def test_quick_rows_and_the_picture(tmp_path):
     assert text.rstrip().endswith("</svg>")
     for word in ("forward", "training step", *LAYERS):
         assert word in text
-    write_picture(str(tmp_path / "a.png"), {"forward": {"attention": {8: 1.0, 16: 2.0}}})
+    figure = times_by_length({"forward": {"attention": {8: 1.0, 16: 2.0}}})
+    write_picture(str(tmp_path / "a.png"), figure)
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_picture_of_another_kind_is_refused_before_anything_is_measured(says):
     with says(
         ArgumentError,
-        "bench: picture must end in .svg or .png; got 'layers.pdf'. Name it layers.svg.",
+        "bench: picture must end in .svg or .png; got 'layers.pdf'. Name it bench.svg.",
     ):
         layer_cases(Options(picture="layers.pdf"))

@@ -31,14 +31,17 @@ def test_quick_convolutions(mrconv_command, tmp_path):
 
 @pytest.fixture
 def small_benches(monkeypatch):
-    """Benches of one row each, which measure nothing."""
+    """Benches of one row each, which measure nothing; the options they were given."""
+    given = []
 
     def cases(options):
+        given.append(options)
         row = Row("a", float(options.seed), "times", bar=2.0, better="higher")
         return [Case("a", lambda: ["a sentence", row]), Case("b", list)]
 
     for name in BENCHES:
         monkeypatch.setitem(BENCHES, name, cases)
+    return given
 
 
 def test_all_benches_write_a_file_each(mrconv_command, tmp_path, small_benches):
@@ -53,13 +56,22 @@ def test_all_benches_write_a_file_each(mrconv_command, tmp_path, small_benches):
     assert told.out.count("0 of 1 bars hold.\n") == len(BENCHES)
 
 
-def test_every_bench_of_all_has_a_picture_of_its_own(mrconv_command, tmp_path, monkeypatch):
-    wanted = []
-    for name in BENCHES:
-        monkeypatch.setitem(BENCHES, name, lambda options: wanted.append(options.picture) or [])
-    assert mrconv_command("bench", "layers", "--picture", "a.png").code == 0
-    assert mrconv_command("bench", "all", "--picture", tmp_path).code == 0
-    assert wanted == ["a.png", *(str(tmp_path / f"{name}.svg") for name in BENCHES)]
+def test_pictures_of_all_benches_are_a_file_each(mrconv_command, tmp_path, small_benches):
+    mrconv_command("bench", "all", "--picture", tmp_path)
+    assert [one.picture for one in small_benches] == [
+        str(tmp_path / f"{name}.svg") for name in BENCHES
+    ]
+    mrconv_command("bench", "layers", "--picture", "a.png")
+    assert small_benches[-1].picture == "a.png"
+
+
+def test_trained_models_are_named_by_the_last_two_folders(mrconv_command, tmp_path, small_benches):
+    path, model = tmp_path / "a.json", "/somewhere/else/fourier/model"
+    words = ("--model", model, "--model", "b", "--json", path)
+    assert mrconv_command("bench", "distill", *words).code == 0
+    assert small_benches[-1].models == (model, "b")
+    command = "mrconv bench distill --model fourier/model --model b"
+    assert read_record(path).command == command
 
 
 def test_mistakes_are_one_line(mrconv_command, tmp_path, small_benches):

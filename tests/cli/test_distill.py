@@ -23,7 +23,14 @@ def test_writes_the_distilled_model(mrconv_command, saved, model, tmp_path):
         "backbone.blocks.0.mixer",
         "backbone.blocks.1.mixer",
     ]
-    assert lines[-2:] == [f"distilled model: {out}", f"next: mrconv predict {out} FILE"]
+    assert lines[-3:] == [
+        f"report: {out / 'report.json'}, {out / 'report.html'}",
+        f"distilled model: {out}",
+        f"next: mrconv predict {out} FILE",
+    ]
+    assert (out / "report.json").read_text() == file.read_text()
+    command = f"mrconv distill {saved} --out {out} --order 12 --fir-head 4 --max-order 128"
+    assert command in (out / "report.html").read_text()
     small = mrconv.load(out)
     assert all(isinstance(block.mixer, ModalRecurrence) for block in small.backbone.blocks)
     assert (small.contract, small.labels) == (model.contract, model.labels)
@@ -33,6 +40,16 @@ def test_writes_the_distilled_model(mrconv_command, saved, model, tmp_path):
         change = float((small(x) - model(x)).norm() / model(x).norm())
     assert change < 10 * read["output_change"] + 1e-5
     assert json.loads((out / "config.json").read_text())["form"] == "recurrence"
+
+
+def test_without_matplotlib_there_is_no_page(mrconv_command, saved, tmp_path, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    out = tmp_path / "small"
+    told = mrconv_command("distill", saved, "--order", 4, "--fir-head", 4, "-o", out)
+    assert told.code == 0
+    assert f"report: {out / 'report.json'}\n" in told.out
+    assert 'report.html needs matplotlib: pip install "mrconv[report]"\n' in told.out
+    assert not (out / "report.html").exists()
 
 
 def test_distil_predict_verify(mrconv_command, saved, tmp_path):

@@ -65,7 +65,7 @@ def test_json_of_forms_that_differ(mrconv_command, saved, spoilt, tmp_path):
     assert content["holds"] is False
     assert [row["place"] for row in content["rows"]] == PLACES + STREAMED
     first, second = content["rows"][:2]
-    keys = ["place", "forms", "largest", "mean", "sample", "bound", "holds"]
+    keys = ["place", "forms", "largest", "mean", "sample", "bound", "holds", "approximate"]
     assert list(first) == keys
     assert first["forms"] == ["branches", "merged"]
     assert (first["holds"], second["holds"]) == (True, False)
@@ -73,6 +73,20 @@ def test_json_of_forms_that_differ(mrconv_command, saved, spoilt, tmp_path):
     assert second["largest"] > 1e-5 > first["largest"] >= first["mean"] >= 0
     assert isinstance(second["sample"], int)
     assert content["rows"][-1]["sample"] is None
+
+
+def test_a_distilled_model(mrconv_command, saved, tmp_path):
+    small, path = tmp_path / "small", tmp_path / "proof.json"
+    mrconv_command("distill", saved, "--order", 4, "--fir-head", 4, "-o", small)
+    told = mrconv_command("verify", saved, small, "--json", path)
+    assert (told.code, told.err) == (0, "")
+    content = json.loads(path.read_text())
+    (output,) = [row for row in content["rows"] if row["approximate"] and row["place"] == "output"]
+    assert (output["bound"], output["holds"]) == (None, None)
+    assert told.out.splitlines()[-1] == (
+        "exact forms agree; distilled layers differ as far as their taps do, outputs by "
+        f"{output['largest']:.1e} of the largest"
+    )
 
 
 def test_json_of_forms_that_agree(mrconv_command, saved, tmp_path):

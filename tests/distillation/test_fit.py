@@ -5,9 +5,10 @@ import math
 import pytest
 import torch
 
+from mrconv.distillation import fit
 from mrconv.distillation.fit import fit_poles
 from mrconv.distillation.gradient import Gradient, gradient_poles
-from mrconv.distillation.hankel import hankel_vectors, lower_bounds
+from mrconv.distillation.hankel import ending_vectors, hankel_vectors, lower_bounds
 from mrconv.distillation.kung import kung_poles
 from mrconv.distillation.poles import Poles, grouped
 from mrconv.distillation.refine import refine
@@ -47,12 +48,13 @@ def test_basis_is_the_powers_of_the_poles():
 
 def test_derivatives_by_finite_differences():
     poles, weights = some_poles(), torch.randn(1, 4, dtype=F64)
-    basis = poles.basis(20)
-    got = poles.derivatives(basis, weights)
+    lags = torch.arange(20, dtype=F64) ** 2
+    basis = poles.at(lags)
+    got = poles.derivatives(basis, weights, lags)
     for column in range(4):
         change = torch.zeros(1, 4, dtype=F64)
         change[0, column] = 1e-6
-        ahead, behind = (poles.moved(sign * change).basis(20) for sign in (1, -1))
+        ahead, behind = (poles.moved(sign * change).at(lags) for sign in (1, -1))
         slope = ((ahead - behind) @ weights[..., None])[0, :, 0] / 2e-6
         assert_close(got[0, :, column], slope, 1e-7)
 
@@ -172,3 +174,89 @@ def test_gradient_descent(pair_filter, order):
     assert (got.decay > 0).all()
     again = gradient_poles(taps, order, Gradient(steps=300, rate=3e-2))
     assert torch.equal(again.angle, got.angle)
+
+
+# ------------------------------------------------------------------------- what follows the taps
+
+
+def energy_behind(taps, fitted):
+    """Norm of the response behind the taps over the norm of the taps, by running on for long."""
+    found = torch.zeros(len(taps), dtype=F64)
+    size = taps.shape[-1]
+    for index, poles in fitted.by_structure():
+        response = poles.basis(40 * size) @ fit_residues(taps[index], poles)[..., None]
+        found[index] = response[:, size:, 0].norm(dim=-1) / taps[index].norm(dim=-1)
+    return found
+
+
+def test_refinement_with_a_tail_lowers_its_own_sum(fourier_filters):
+    taps = fourier_filters(8, 256, range(2))[:, 32:]
+    size = taps.shape[-1]
+    lags = torch.cat([torch.arange(size), size + 8 * torch.arange(3 * size // 8)]).double()
+    weights = torch.ones_like(lags)
+    weights[size:] = 0.3 * 8**0.5
+
+    def total(part, poles):
+        basis = weights[:, None] * poles.at(lags)
+        values = torch.nn.functional.pad(part, (0, len(lags) - size))
+        found = torch.linalg.lstsq(basis, values[..., None], driver="gelsd").solution
+        return (values - (basis @ found)[..., 0]).norm(dim=-1)
+
+    for index, poles in grouped(kung_poles(hankel_vectors(taps, 6)[1], 6), 1e-3):
+        reached = refine(taps[index], poles, tail=0.3)
+        assert_close(reached.error, total(taps[index], reached.poles), 1e-6)
+        assert (reached.error < total(taps[index], poles)).all()
+
+
+def test_poles_ring_less_behind_the_taps_for_a_little_more_error(fourier_filters, monkeypatch):
+    taps = fourier_filters(8, 512, range(6))[:, 64:]
+    got = fitted(taps, 16)
+    monkeypatch.setattr(fit, "TAILS", ())
+    loud = fitted(taps, 16)
+    assert (got.error <= 1.05 * loud.error).all()
+    behind, before = energy_behind(taps, got), energy_behind(taps, loud)
+    assert float(behind.log().mean()) < float(before.log().mean()) - 0.3
+    assert float(behind.max()) < float(before.max())
+
+
+def test_exact_poles_are_left_alone(pair_filter):
+    slow = pair_filter([0.9995, 0.999], 400)  # rings on for thousands of samples, rightly
+    got = fitted(slow, 4)
+    assert float(got.error / slow.norm()) < 1e-10
+    assert float(energy_behind(slow, got)) > 0.5
+
+
+def test_poles_of_taps_that_end_are_stable(fourier_filters):
+    taps = fourier_filters(8, 200, range(3))
+    size = taps.shape[-1]
+    padded = torch.nn.functional.pad(taps, (0, size - 1))
+    u, values, _ = torch.linalg.svd(padded.unfold(-1, size, 1))
+    vectors = ending_vectors(taps, 9)
+    for order in (1, 4, 9):
+        projected = u[..., :order].mT @ vectors[..., :order]
+        if float((values[:, order - 1] / values[:, order]).min()) > 1.2:  # a subspace of its own
+            assert float(torch.linalg.svdvals(projected).min()) > 0.99
+        assert float(kung_poles(vectors, order).abs().max()) < 1
+
+
+def waves_that_stop(seed, filters):
+    """Sums of four harmonics each over 128, 256 and 512 samples, from sample 64 on.  (F, 448)."""
+    seeded = torch.Generator().manual_seed(seed)
+    t, rows, harmonics = torch.arange(64, 512, dtype=F64), [], torch.arange(4, dtype=F64)[:, None]
+    for _ in range(filters):
+        row = torch.zeros(448, dtype=F64)
+        for end in (128, 256, 512):
+            weights = torch.randn(4, 2, generator=seeded, dtype=F64) / (1 + harmonics)
+            turn = 2 * torch.pi * harmonics * t / end
+            parts = weights[:, :1] * turn.cos() + weights[:, 1:] * turn.sin()
+            row += (t < end) * parts.sum(0) / end**0.5
+        rows.append(row)
+    return torch.stack(rows)
+
+
+def test_high_orders_on_kernels_with_abrupt_ends(monkeypatch):
+    taps = waves_that_stop(0, 9)[[3, 8]]
+    bound = lower_bounds(taps, 64)[:, 64]
+    assert (fitted(taps, 64).error <= 2.5 * bound).all()
+    monkeypatch.setattr(fit, "STARTS", fit.STARTS[1:])
+    assert (fitted(taps, 64).error > 3 * bound).any()  # what the silence behind the taps is for

@@ -27,7 +27,8 @@ class Options:
         quick: Whether tiny shapes and few rounds try the bench out; its bars then say little.
         busy: Whether to measure beside a busy process only (conv).
         device: "cpu" or "cuda".
-        picture: File for a picture (layers, stream); None: none is drawn.
+        picture: File for a picture (layers, stream, distill); None: none is drawn.
+        models: Folders of trained models whose kernels are measured as well (distill).
 
     Raises:
         ArgumentError: If a number is too small, or there is no such device.
@@ -40,6 +41,7 @@ class Options:
     busy: bool = False
     device: Device = "cpu"
     picture: str | None = None
+    models: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.repeats is not None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from ..report.length_panels import times_by_length
 from .cases import Case, Options
 from .crossover import crossover
 from .layer_contestants import LAYERS, LayerName, Pass, layers_of, make_block, make_call
@@ -148,5 +149,5 @@ def _closing(curves: Curves, options: Options) -> Iterator[Row | str]:
             str(passed): {str(name): line for name, line in lines.items()}
             for passed, lines in curves.items()
         }
-        write_picture(options.picture, panels)
+        write_picture(options.picture, times_by_length(panels))
         yield f"picture: {options.picture}"

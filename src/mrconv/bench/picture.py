@@ -1,12 +1,14 @@
-"""The pictures of ``mrconv bench layers`` and ``stream``, as files."""
+"""The pictures that benches draw, as files."""
 
-from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..data.writing import written_aside
 from ..errors import ArgumentError
 from ..report.canvas import new_figure
-from ..report.length_panels import times_by_length
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["check_picture", "write_picture"]
 
@@ -26,21 +28,20 @@ def check_picture(path: str) -> None:
     """
     if Path(path).suffix not in FORMS:
         raise ArgumentError(
-            f"bench: picture must end in .svg or .png; got {path!r}. Name it layers.svg."
+            f"bench: picture must end in .svg or .png; got {path!r}. Name it bench.svg."
         )
     new_figure(1, 1)
 
 
-def write_picture(path: str, panels: Mapping[str, Mapping[str, Mapping[int, float]]]) -> None:
-    """Draws one line a contestant and one panel for each thing that was timed.
+def write_picture(path: str, figure: "Figure") -> None:
+    """Writes a figure on white.
 
     Args:
         path: The file, .svg or .png; its folder is made.
-        panels: Milliseconds by panel, contestant and length.
+        figure: Any matplotlib figure.
     """
     import matplotlib
 
-    figure = times_by_length(panels)
     form = Path(path).suffix[1:]
     settings = {"svg.fonttype": "none", "svg.hashsalt": "mrconv"}
     about = dict.fromkeys(("Date", "Creator")) if form == "svg" else None

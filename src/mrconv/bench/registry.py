@@ -6,16 +6,18 @@ from typing import Literal
 from .branches import branch_cases
 from .cases import Case, Options
 from .conv import conv_cases
+from .distill import distill_cases
 from .layers import layer_cases
 from .stream import stream_cases
 
 __all__ = ["BENCHES", "BenchName"]
 
-BenchName = Literal["conv", "branches", "layers", "stream"]
+BenchName = Literal["conv", "branches", "layers", "stream", "distill"]
 
 BENCHES: dict[BenchName, Callable[[Options], list[Case]]] = {
     "conv": conv_cases,
     "branches": branch_cases,
     "layers": layer_cases,
     "stream": stream_cases,
+    "distill": distill_cases,
 }

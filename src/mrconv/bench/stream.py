@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from ..report.length_panels import times_by_length
 from .cases import Case, Options
 from .picture import check_picture, write_picture
 from .stream_audio import audio_cases
@@ -39,5 +40,5 @@ def stream_cases(options: Options) -> list[Case]:
 
 def _drawn(curves: Curves, options: Options) -> Iterator[str]:
     if options.picture is not None and curves:
-        write_picture(options.picture, curves)
+        write_picture(options.picture, times_by_length(curves))
         yield f"picture: {options.picture}"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 HELP = "measure speed, memory and errors side by side with other ways, each beside its bar"
 
-NAMES: "tuple[BenchName, ...]" = ("conv", "branches", "layers", "stream")
+NAMES: "tuple[BenchName, ...]" = ("conv", "branches", "layers", "stream", "distill")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +23,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--picture",
         metavar="FILE",
-        help="draw the times of layers or streams, .svg or .png; all: a folder of .svg",
+        help="draw times (layers, stream) or errors (distill), .svg or .png; all: a folder",
+    )
+    parser.add_argument(
+        "--model",
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="saved model whose kernels are measured as well (distill); may be given again",
     )
     parser.add_argument("--threads", type=int, metavar="N", help="of torch (default: torch's own)")
     parser.add_argument(
@@ -43,6 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints each row as it is measured; a missed bar is told and is no failure."""
+    from dataclasses import replace
+
     import torch
 
     from .._checks import check_count
@@ -58,12 +67,12 @@ def run(args: argparse.Namespace) -> int:
         quick=args.quick,
         busy=args.busy,
         device=args.device,
-        picture=args.picture,
+        models=tuple(args.model),
     )
     names = NAMES if args.bench == "all" else (args.bench,)
     # the words of a mistake come before anything is measured
     cases = {
-        name: selected(BENCHES[name](_with_picture(name, args, options)), args.only)
+        name: selected(BENCHES[name](replace(options, picture=_picture(name, args))), args.only)
         for name in names
     }
     for name, chosen in cases.items():
@@ -74,11 +83,11 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _with_picture(name: "BenchName", args: argparse.Namespace, options: "Options") -> "Options":
-    """The picture of one bench, where all would draw theirs to one file."""
+def _picture(name: "BenchName", args: argparse.Namespace) -> str | None:
+    """The file that a bench draws; of all benches, one each in a folder."""
     if args.picture is None or args.bench != "all":
-        return options
-    return replace(options, picture=str(Path(args.picture, f"{name}.svg")))
+        return args.picture  # type: ignore[no-any-return]
+    return str(Path(args.picture, f"{name}.svg"))
 
 
 def _measure(cases: "list[Case]") -> "list[Row]":
@@ -125,5 +134,7 @@ def _command(name: "BenchName", args: argparse.Namespace) -> str:
         words += [] if value == default else [f"--{option}", str(value)]
     words += ["--shapes", str(args.shapes)] if args.shapes != 40 and name == "conv" else []
     words += [f"--{flag}" for flag in ("quick", "busy") if getattr(args, flag)]
+    for folder in args.model if name == "distill" else ():
+        words += ["--model", str(Path(*Path(folder).parts[-2:]))]
     words += ["--device", args.device] if args.device != "cpu" else []
     return shlex.join(words)

@@ -11,6 +11,7 @@ from .train import add_run_arguments, allow_folder, interruption
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from ..distillation import DistillReport
     from ..distillation.outputs import Inputs
     from ..models import SequenceModel
     from ..train import MatchingRecipe, TrainingResult
@@ -29,7 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out",
         required=True,
         metavar="DIR",
-        help="folder of the new model; with --finetune of the training, the model in DIR/model",
+        help="folder of the new model and of report.json and report.html; with --finetune of the "
+        "training, the model in DIR/model",
     )
     size = parser.add_mutually_exclusive_group(required=True)
     size.add_argument("--tolerance", type=float, help="largest relative error of a channel's taps")
@@ -66,8 +68,7 @@ def run(args: argparse.Namespace) -> int:
         return _finetune(args)
     _refuse_settings_of_finetune(args)
     original = mrconv.load(args.model)
-    small = _distilled(args, original, _random_input(original))
-    print(f"distilled model: {small.save_pretrained(args.out)}")
+    _distilled(args, original, _random_input(original), Path(args.out))
     print(f"next: mrconv predict {args.out} FILE")
     return 0
 
@@ -92,12 +93,10 @@ def _refuse_settings_of_finetune(args: argparse.Namespace) -> None:
 
 
 def _distilled(
-    args: argparse.Namespace, original: "SequenceModel", inputs: "Inputs"
+    args: argparse.Namespace, original: "SequenceModel", inputs: "Inputs", folder: Path
 ) -> "SequenceModel":
-    """The small model; its report is printed, and written where that is asked for."""
+    """The small model, saved in a folder with its report, which is printed as well."""
     import mrconv
-
-    from ..data.writing import write_text
 
     small, report = mrconv.distill(
         original,
@@ -110,10 +109,30 @@ def _distilled(
         inputs=inputs,
     )
     print(report)
+    small.note_origin(original, report.origin())
+    small.save_pretrained(folder)
+    print(f"distilled model: {folder}")
+    _write_report(args, original, small, report, folder)
+    return small
+
+
+def _write_report(
+    args: argparse.Namespace,
+    original: "SequenceModel",
+    small: "SequenceModel",
+    report: "DistillReport",
+    folder: Path,
+) -> None:
+    from ..data.writing import write_text
+    from ..experiments.distill_page import write_report
+
     if args.json:
         write_text(args.json, report.to_json() + "\n")
-    small.note_origin(original, report.origin())
-    return small
+    written = write_report(folder, original, small, report, _command(args))
+    print(f"report: {', '.join(map(str, written))}")
+    if len(written) == 1:
+        print('report.html needs matplotlib: pip install "mrconv[report]"')
+    sys.stdout.flush()
 
 
 def _finetune(args: argparse.Namespace) -> int:
@@ -162,8 +181,7 @@ def _matching(args: argparse.Namespace) -> "tuple[MatchingRecipe, Inputs]":
     if args.resume:
         small = mrconv.load(start)
     else:
-        small = _distilled(args, original, (x, lengths))
-        print(f"distilled model: {small.save_pretrained(start)}", flush=True)
+        small = _distilled(args, original, (x, lengths), start)
     weight = 1.0 if args.matching_weight is None else args.matching_weight
     matching = MatchingRecipe(**vars(recipe), small=small, original=original, weight=weight)
     return matching, (x, lengths)
@@ -171,8 +189,9 @@ def _matching(args: argparse.Namespace) -> "tuple[MatchingRecipe, Inputs]":
 
 def _command(args: argparse.Namespace) -> str:
     size = "tolerance" if args.order is None else "order"
-    options = [size, "fir_head", "max_order", "method", "on_failure", "finetune"]
-    options += [one for one in ("epochs", "matching_weight") if getattr(args, one) is not None]
+    options = [size, "fir_head", "max_order", "method", "on_failure"]
+    later = ("finetune", "epochs", "matching_weight")
+    options += [one for one in later if getattr(args, one) is not None]
     words = ["mrconv", "distill", args.model, *args.overrides, "--out", args.out]
     for one in options:
         words += [f"--{one.replace('_', '-')}", str(getattr(args, one))]

@@ -16,6 +16,7 @@ from ..nn.long_conv import LongConv
 from ..nn.mr_conv import MRConv
 from ..nn.recurrence import ModalRecurrence
 from ..nn.reparameterize import refuse_training
+from ..nn.response import impulse_response
 from .build import Layer, converted, fitted_layer, modal_order
 from .measure import measure
 from .orders import METHODS, Chosen, MethodName, choose
@@ -163,7 +164,6 @@ def _distilled(name: str, layer: Layer, settings: Settings) -> tuple[nn.Module, 
     return (layer if failed else new), report
 
 
-@torch.no_grad()
 def _response(name: str, layer: Layer) -> tuple[Tensor, Tensor | None]:
     """Taps (D, K) and bias (D,) of a causal layer, in float64."""
     place = name or type(layer).__name__
@@ -172,17 +172,14 @@ def _response(name: str, layer: Layer) -> tuple[Tensor, Tensor | None]:
             f"distill: layers must be causal; got causal=False in {place}. "
             "Keep the model merged, or train it with causal=True."
         )
-    exact = copy.deepcopy(layer).double()
-    taps: Tensor
-    bias: Tensor | None
-    taps, bias = (exact.taps, exact.bias) if isinstance(exact, LongConv) else exact.merged_taps()
+    taps, bias = impulse_response(layer)
     bad = ~taps.isfinite().all(-1)
     if bad.any():
         raise MergeError(
             f"distill: taps must be finite; got NaN or infinity in channel "
             f"{int(bad.nonzero()[0, 0])} of {place}. Look for a training that diverged."
         )
-    return taps.detach(), None if bias is None else bias.detach()
+    return taps, bias
 
 
 def _keeps_its_poles(layer: Layer, settings: Settings) -> bool:

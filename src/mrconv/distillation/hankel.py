@@ -6,9 +6,15 @@ The Hankel matrix H[i, j] = h[i + j] of a recurrence of order N has rank N (Kron
 import math
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-__all__ = ["hankel_vectors", "lower_bounds", "order_from_spectrum", "singular_values"]
+__all__ = [
+    "ending_vectors",
+    "hankel_vectors",
+    "lower_bounds",
+    "order_from_spectrum",
+    "singular_values",
+]
 
 #: Taps up to which the matrix is decomposed as a whole.
 DENSE = 2048
@@ -48,6 +54,26 @@ def hankel_vectors(taps: Tensor, rank: int) -> tuple[Tensor, Tensor]:
     order = values.abs().argsort(-1, descending=True)[..., :rank]
     vectors = vectors.gather(-1, order[..., None, :].expand(-1, vectors.shape[1], -1))
     return values.abs().gather(-1, order), vectors
+
+
+def ending_vectors(taps: Tensor, rank: int) -> Tensor:
+    """Left singular vectors of the Hankel matrix of taps that end: zeros stand behind them.
+
+    H[i, j] = taps[i + j], or 0 from K on, with i, j < K, by random projection. Poles from the shift
+    of these vectors lie inside the circle and have died down behind the taps (balanced
+    truncation); those of ``hankel_vectors`` go on as the taps do.
+
+    Args:
+        taps: Float64.                                               (F, K)
+        rank: Number of vectors, at most K.
+
+    Returns:
+        (F, K, rank).
+
+    Cost: O(rank K log K) a filter.
+    Source: Kung 1978; Pernebo and Silverman 1982 for the stability.
+    """
+    return _randomised(nn.functional.pad(taps, (0, taps.shape[-1] - 1)), rank)[1]
 
 
 def singular_values(taps: Tensor) -> Tensor:
@@ -147,7 +173,7 @@ def _left_over(block: Tensor, max_order: int) -> Tensor:
         squares = torch.linalg.svdvals(block).square().flip(-1)
     rest = squares.cumsum(-1).flip(-1).sqrt()  # from the smallest up: no cancellation
     missing = max(0, max_order + 1 - rest.shape[-1])
-    return torch.nn.functional.pad(rest, (0, missing))[:, : max_order + 1]
+    return nn.functional.pad(rest, (0, missing))[:, : max_order + 1]
 
 
 def _randomised(taps: Tensor, rank: int) -> tuple[Tensor, Tensor]:

@@ -46,7 +46,7 @@ class Poles(NamedTuple):
         return 2 * self.decay.shape[-1] - self.reals
 
     def basis(self, num_taps: int) -> Tensor:
-        """exp(-decay t) cos(angle t) of all poles, then exp(-decay t) sin(angle t) of the pairs.
+        """The exponentials at lags 0..K-1; see ``at``.
 
         Args:
             num_taps: K.
@@ -54,23 +54,36 @@ class Poles(NamedTuple):
         Returns:
             A column for each real number of state.                 (F, K, N)
         """
-        t = torch.arange(num_taps, dtype=self.decay.dtype, device=self.decay.device)[:, None]
+        lags = torch.arange(num_taps, dtype=self.decay.dtype, device=self.decay.device)
+        return self.at(lags)
+
+    def at(self, lags: Tensor) -> Tensor:
+        """exp(-decay t) cos(angle t) of all poles, then exp(-decay t) sin(angle t) of the pairs.
+
+        Args:
+            lags: t, in samples.                                          (T,)
+
+        Returns:
+            A column for each real number of state.                 (F, T, N)
+        """
+        t = lags[:, None]
         magnitude = torch.exp(-self.decay[:, None] * t)
         turn = self.angle[:, None] * t
         sines = magnitude[..., self.reals :] * turn[..., self.reals :].sin()
         return torch.cat([magnitude * turn.cos(), sines], -1)
 
-    def derivatives(self, basis: Tensor, weights: Tensor) -> Tensor:
+    def derivatives(self, basis: Tensor, weights: Tensor, lags: Tensor) -> Tensor:
         """How basis @ weights changes with log(decay) of every pole, then the angle of the pairs.
 
         Args:
-            basis: As ``basis`` gave it.                            (F, K, N)
+            basis: As ``at`` gave it, rows weighted or not.         (F, T, N)
             weights: One a column.                                     (F, N)
+            lags: Of the rows.                                           (T,)
 
         Returns:
-            (F, K, N).
+            (F, T, N).
         """
-        t = torch.arange(basis.shape[1], dtype=basis.dtype, device=basis.device)[:, None]
+        t = lags[:, None]
         poles = self.decay.shape[-1]
         cosines, sines = basis[..., :poles], basis[..., poles:]
         a, b = weights[:, None, :poles], weights[:, None, poles:]
@@ -97,6 +110,10 @@ class Poles(NamedTuple):
         folded = torch.acos(angle[:, self.reals :].cos())  # back to 0..pi
         angle[:, self.reals :] = folded.clamp(LEAST_ANGLE, torch.pi - LEAST_ANGLE)
         return self._replace(decay=decay.clamp(self.least, MOST_DECAY), angle=angle)
+
+    def chosen(self, filters: Tensor) -> "Poles":
+        """The poles of some filters, by number or by a mask (F,)."""
+        return self._replace(decay=self.decay[filters], angle=self.angle[filters])
 
     def where(self, chosen: Tensor, other: "Poles") -> "Poles":
         """These poles in the filters that are ``chosen`` (F,), the others' elsewhere."""

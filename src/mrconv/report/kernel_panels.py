@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["layer_kernels"]
+__all__ = ["layer_kernels", "thinned"]
 
 Layer = tuple[str, Sequence[ArrayLike], ArrayLike]
 Taps = NDArray[np.float64]
@@ -172,13 +172,20 @@ def _draw(ax: "Axes", taps: Taps | None, row: Row, causal: bool) -> None:
             ax.vlines(lags[used], 0, channel[used], color=color, lw=1)
             ax.plot(lags[used], channel[used], ls="", marker="o", ms=size, color=color)
         else:
-            ax.plot(*_thinned(lags, channel), color=color, lw=0.9)
+            ax.plot(*thinned(lags, channel), color=color, lw=0.9)
 
 
-def _thinned(lags: NDArray[np.int64], taps: Taps) -> tuple[NDArray[np.int64], Taps]:
+def thinned(lags: NDArray[np.int64], taps: Taps) -> tuple[NDArray[np.int64], Taps]:
     """A line that looks the same with at most ``MOST_POINTS`` points.
 
     Of many taps, each bin gives its least and its largest, in order; no peak is lost.
+
+    Args:
+        lags: Of every tap.                                                            (K,)
+        taps: Of one channel.                                                          (K,)
+
+    Returns:
+        Some of the lags and their taps.
     """
     if len(taps) <= MOST_POINTS:
         return lags, taps

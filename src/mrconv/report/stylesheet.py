@@ -46,7 +46,7 @@ th,td{padding:7px 18px 7px 0;border-bottom:1px solid var(--line);text-align:left
 vertical-align:top}
 th:last-child,td:last-child{padding-right:0}
 th{color:var(--muted);font-weight:600;font-size:.85rem}
-th.number,td.number{text-align:right;font-variant-numeric:tabular-nums}
+th.number,td.number{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
 pre{margin:16px 0 0;padding:14px 16px;background:var(--code);border:1px solid var(--line);
 border-radius:10px;overflow-x:auto;font:.88rem/1.5 var(--mono);user-select:all}
 footer{margin-top:26px;color:var(--muted);font-size:.83rem}
