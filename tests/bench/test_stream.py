@@ -9,7 +9,6 @@ import torch
 
 from mrconv import LongConv, Streamer
 from mrconv.bench import Options, stream_audio, stream_errors, stream_times
-from mrconv.bench.picture import write_picture
 from mrconv.bench.stream import stream_cases
 from mrconv.bench.stream_audio import spoken_model
 from mrconv.bench.stream_clock import (
@@ -241,7 +240,6 @@ def test_the_picture_shows_steps_and_chunks(small, tmp_path):
     text = path.read_text()
     for word in ("step", "chunk of 256", "dilated by gather", "all products", "parallel again"):
         assert word in text
-    write_picture(str(tmp_path / "a.png"), {"step": {"dense by tiles": {8: 1.0, 16: 2.0}}})
 
 
 def test_streams_are_measured_on_the_cpu(monkeypatch):

@@ -50,8 +50,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints each row as it is measured; a missed bar is told and is no failure."""
-    from dataclasses import replace
-
     import torch
 
     from .._checks import check_count

@@ -111,8 +111,8 @@ def _distilled(
     print(report)
     small.note_origin(original, report.origin())
     small.save_pretrained(folder)
-    print(f"distilled model: {folder}")
     _write_report(args, original, small, report, folder)
+    print(f"distilled model: {folder}", flush=True)
     return small
 
 
@@ -132,7 +132,6 @@ def _write_report(
     print(f"report: {', '.join(map(str, written))}")
     if len(written) == 1:
         print('report.html needs matplotlib: pip install "mrconv[report]"')
-    sys.stdout.flush()
 
 
 def _finetune(args: argparse.Namespace) -> int:
