@@ -84,3 +84,10 @@ def test_without_a_contract_it_says_the_shape(small_backbone, settings, line):
 
 def test_it_names_the_form(model):
     assert "# SequenceClassifier (merged form)" in card(configuration(mrconv.merge(model.eval())))
+
+
+def test_a_language_model_is_for_text(small_backbone):
+    text = card(configuration(mrconv.LanguageModel(small_backbone(257, tokens=True), 256)))
+    assert 'rows = model.generate(b"To be", 200)\n' in text
+    assert 'mrconv generate path/to/this/folder "To be"\n' in text
+    assert "predict" not in text

@@ -1,7 +1,6 @@
 """The language model against its equation, and its stream against whole sequences."""
 
 import json
-import math
 
 import pytest
 import torch
@@ -49,14 +48,20 @@ def test_scores_are_products_with_the_embedding(make, written_out, lengths):
     model, x = make(), text(30, rows=3)
     h = written_out(model.backbone, x, lengths)
     embedding = model.backbone.encoder.weight
-    expected = torch.stack(
-        [(h * embedding[token]).sum(-1) / math.sqrt(8) for token in range(VOCABULARY)], -1
-    )
+    expected = torch.stack([(h * embedding[token]).sum(-1) for token in range(VOCABULARY)], -1)
     expected += model.bias
     for row, n in enumerate([] if lengths is None else lengths.tolist()):
         expected[row, n:] = 0
     assert_close(model(x, lengths), expected, 1e-9)
     assert torch.equal(model.predict(x, lengths), model(x, lengths).argmax(-1))
+
+
+def test_first_scores_are_near_one_in_size(small_backbone):
+    backbone = small_backbone(257, tokens=True, channels=64, pre_norm=True, norm="layer")
+    model = mrconv.LanguageModel(backbone, 256, dtype=F64)
+    assert 0.8 < model.backbone.encoder.weight.std() * 8 < 1.2
+    x = torch.randint(256, (8, 30))
+    assert 0.7 < model(x).std() < 1.4
 
 
 @torch.no_grad()

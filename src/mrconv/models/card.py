@@ -5,6 +5,11 @@ from typing import Any
 
 __all__ = ["card"]
 
+#: What a model of a class is for: in Python, and as words of a command.
+USES = {"LanguageModel": ('rows = model.generate(b"To be", 200)', 'generate {folder} "To be"')}
+USE = ("answers = model.predict(x)", "predict {folder} series.csv")
+FOLDER = "path/to/this/folder"
+
 
 def card(config: Mapping[str, Any]) -> str:
     """A model card: what it is, what it takes, how well it does, how to run it.
@@ -16,6 +21,7 @@ def card(config: Mapping[str, Any]) -> str:
         Markdown.
     """
     backbone = config["arguments"]["backbone"]
+    call, command = USES.get(config["model"], USE)
     lines = [
         "---",
         "library_name: mrconv",
@@ -35,13 +41,13 @@ def card(config: Mapping[str, Any]) -> str:
         "```python",
         "import mrconv",
         "",
-        'model = mrconv.load("path/to/this/folder")',
-        "answers = model.predict(x)",
+        f'model = mrconv.load("{FOLDER}")',
+        call,
         "```",
         "",
         "```",
-        "mrconv predict path/to/this/folder series.csv",
-        "mrconv verify path/to/this/folder",
+        f"mrconv {command.format(folder=FOLDER)}",
+        f"mrconv verify {FOLDER}",
         "```",
         "",
         f"Layers: `{backbone['mixer']}`.",

@@ -21,7 +21,7 @@ __all__ = ["LanguageModel"]
 class LanguageModel(ScoringModel):
     """Tokens to scores of the token that comes next, by the embedding itself.
 
-    logits[t] = E h[t] / sqrt(D) + b,  h = backbone(x),  E (V, D) the embedding of the vocabulary
+    logits[t] = E h[t] + b,  h = backbone(x),  E (V, D) the embedding of the vocabulary
 
     Row t scores the token behind x[t], given x[0..t]. A text begins with the token ``start``,
     number V, whose embedding is a learned vector of its own: the text y is learned by scoring
@@ -31,6 +31,8 @@ class LanguageModel(ScoringModel):
 
     Args:
         backbone: Causal, of V + 1 tokens: ``SequenceBackbone(vocabulary + 1, ..., tokens=True)``.
+            Its embedding is drawn anew, normal with variance 1 / D, so that first scores are near 1
+            in size.
         vocabulary: V, number of tokens that can be predicted; 256 for bytes.
         device: Where the parameters live.
         dtype: Of the parameters.
@@ -38,7 +40,7 @@ class LanguageModel(ScoringModel):
     Raises:
         ArgumentError: If the backbone takes values, other tokens, or looks into the future.
 
-    Source: tied embeddings as Press and Wolf 2017; the factor keeps first scores near 1.
+    Source: tied embeddings as Press and Wolf 2017.
 
     Example:
         >>> import torch, mrconv
@@ -63,6 +65,7 @@ class LanguageModel(ScoringModel):
         _check_backbone(backbone, vocabulary)
         self.vocabulary = vocabulary
         self.bias = nn.Parameter(torch.zeros(vocabulary, device=device, dtype=dtype))
+        nn.init.normal_(backbone.encoder.weight, std=backbone.channels**-0.5)
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -82,9 +85,9 @@ class LanguageModel(ScoringModel):
 
     @property
     def output_weight(self) -> Tensor:
-        """What features are multiplied by, E / sqrt(D).                     (V, D)"""
+        """What features are multiplied by: the embedding without its start.  (V, D)."""
         embedding: Tensor = self.backbone.encoder.weight
-        return embedding[: self.vocabulary] / self.backbone.channels**0.5
+        return embedding[: self.vocabulary]
 
     def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Scores of the token behind every position.
