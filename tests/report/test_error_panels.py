@@ -10,7 +10,7 @@ pytest.importorskip("matplotlib", reason="needs: pip install 'mrconv[report]'")
 LINES = {
     "error": {16: 0.01, 4: 0.1},
     "lower bound": {4: 0.05, 16: 0.0},
-    "gradient, one filter": {16: 0.02},
+    "gradient": {16: 0.02},
 }
 
 

@@ -8,10 +8,10 @@ from torch import Tensor
 
 from ..distillation import FilterReport, distill
 from .filters import conv_of
-from .record import Row
+from .record import Better, Row
 from .timing import spread
 
-__all__ = ["FIR_HEAD", "Bars", "ErrorCurves", "error_rows", "geometric_mean"]
+__all__ = ["FIR_HEAD", "TINY", "Bars", "ErrorCurves", "error_rows", "geometric_mean"]
 
 #: Explicit taps in front of every recurrence of the bench.
 FIR_HEAD = 64
@@ -87,13 +87,14 @@ def _lines(filters: tuple[FilterReport, ...]) -> dict[str, list[float]]:
 
 def _mean_row(name: str, values: list[float], bar: float | None) -> Row:
     _, low, high = spread(values)
-    better = None if bar is None else "lower"
+    better: Better | None = None if bar is None else "lower"
     return Row(name, geometric_mean(values), "relative", (low, high), bar, better)
 
 
 def _ratio_rows(what: str, filters: tuple[FilterReport, ...], most: float | None) -> Iterator[Row]:
     ratios = [one.error / one.lower_bound for one in filters if one.lower_bound > SMALLEST]
     if ratios:
-        name, better = f"{what}: error / lower bound", None if most is None else "lower"
+        name = f"{what}: error / lower bound"
+        better: Better | None = None if most is None else "lower"
         yield Row(f"{name}, largest", max(ratios), "times", bar=most, better=better)
         yield Row(f"{name}, smallest", min(ratios), "times", bar=1.0, better="higher")

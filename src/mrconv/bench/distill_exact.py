@@ -6,9 +6,9 @@ import torch
 from torch import nn
 
 from ..distillation import FilterReport, distill
-from ..nn import MRConv
+from ..nn import ModalRecurrence, MRConv
 from .filters import conv_of, pair_taps, s4d_conv
-from .record import Row
+from .record import Better, Row
 
 __all__ = ["modal_rows", "pair_rows", "s4d_rows"]
 
@@ -70,7 +70,7 @@ def _filter(layer: nn.Module) -> FilterReport:
 
 
 def _error_row(what: str, found: FilterReport, bar: float | None) -> Row:
-    better = None if bar is None else "lower"
+    better: Better | None = None if bar is None else "lower"
     return Row(f"{what}: error", found.error, "relative", bar=bar, better=better)
 
 
@@ -87,12 +87,13 @@ def modal_rows(length: int, seed: int) -> Iterator[Row]:
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        size = {"kernel_size": MODAL_SIZE, "dtype": torch.float64}
-        layer = MRConv(MODAL_CHANNELS, length, kernel="modal", **size)
+        layer = MRConv(MODAL_CHANNELS, length, kernel="modal", kernel_size=MODAL_SIZE).double()
         for _ in range(SETTLING):
             layer(torch.randn(BATCH, MODAL_CHANNELS, length, dtype=torch.float64))
         x = torch.randn(1, MODAL_CHANNELS, 2 * length, dtype=torch.float64)
     recurrence = layer.eval().reparameterize(form="recurrence")
+    if not isinstance(recurrence, ModalRecurrence):
+        raise TypeError(f"modal branches must become a recurrence; got {type(recurrence).__name__}")
     with torch.no_grad():
         branches = layer(x)
         stepped, _ = recurrence.chunk(x, recurrence.init_state(1))

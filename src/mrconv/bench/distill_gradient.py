@@ -11,7 +11,7 @@ from ..distillation import Gradient
 from ..distillation.fit import fit_poles
 from ..distillation.gradient import gradient_poles
 from ..distillation.hankel import hankel_vectors
-from .distill_errors import ErrorCurves, geometric_mean
+from .distill_errors import TINY, ErrorCurves, geometric_mean
 from .record import Row
 from .timing import spread
 
@@ -20,7 +20,7 @@ __all__ = ["RATES", "Race", "gradient_rows"]
 #: Learning rates of Adam; each filter keeps the best of its three fits.
 RATES = (1e-3, 3e-3, 1e-2)
 ERROR_BAR, TIME_BAR = 1.05, 20.0
-LINE = "gradient, one filter"  # of the picture
+LINE = "gradient"  # of the picture
 REPEATS = 3  # of the quicker route's time
 
 
@@ -44,7 +44,8 @@ def gradient_rows(race: Race, curves: dict[str, ErrorCurves]) -> Iterator[Row]:
 
     Args:
         race: Filters, order, steps.
-        curves: Of the filters' families; the error of the gradient is noted there.
+        curves: Of the filters' families; the gradient's error is noted there, which for a family
+            whose error is known is that error over the filter's ratio.
 
     Yields:
         At every rate the error that Adam leaves, geometric mean; of every filter our error over
@@ -64,7 +65,9 @@ def gradient_rows(race: Race, curves: dict[str, ErrorCurves]) -> Iterator[Row]:
     for name, one, other, norm in zip(
         race.names, ours.tolist(), best.tolist(), race.norms.tolist(), strict=True
     ):
-        curves.setdefault(name, {}).setdefault(LINE, {})[race.order] = other / norm
+        curve = curves.setdefault(name, {})
+        known = curve.get("error", {}).get(race.order, one / norm)
+        curve.setdefault(LINE, {})[race.order] = known * other / max(one, TINY)
         ratio = f"{name}, {what}: error, hankel / gradient at its best of {len(RATES)} rates"
         yield Row(ratio, one / other, "times", bar=ERROR_BAR, better="lower")
     median, low, high = spread(seconds)

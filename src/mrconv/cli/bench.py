@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
 def _picture(name: "BenchName", args: argparse.Namespace) -> str | None:
     """The file that a bench draws; of all benches, one each in a folder."""
     if args.picture is None or args.bench != "all":
-        return args.picture  # type: ignore[no-any-return]
+        return args.picture
     return str(Path(args.picture, f"{name}.svg"))
 
 

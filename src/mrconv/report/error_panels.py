@@ -19,7 +19,7 @@ SMALLEST = 1e-5  # relative; smaller errors would squeeze all others
 LOOKS = {
     "error": (SERIES[0], "o", "-"),
     "lower bound": (INK, "", "--"),
-    "gradient, one filter": (SERIES[1], "x", ""),
+    "gradient": (SERIES[1], "x", ""),
 }
 
 
@@ -27,8 +27,8 @@ def errors_by_order(families: Mapping[str, Mapping[str, Mapping[int, float]]]) -
     """Error, lower bound and the gradient's error against order, all panels on one scale.
 
     Args:
-        families: Relative errors by family, line ("error", "lower bound", "gradient, one
-            filter") and order; those below 1e-5 are drawn there.
+        families: Relative errors by family, line ("error", "lower bound", "gradient") and order;
+            those below 1e-5 are drawn there.
 
     Returns:
         A figure of one panel a family.

@@ -53,6 +53,6 @@ def explained_difference(
         impulse_response(layer, size) for layer in (first, second)
     )
     met = mask_invalid(x, lengths).double().abs().amax((0, 2)) if x.numel() else 0.0
-    constant = sum(sign * one for sign, one in ((1, other_bias), (-1, bias)) if one is not None)
-    allowed = (other_taps - taps).abs().sum(-1) * met + abs(constant)
-    return float(allowed.max())
+    nothing = torch.zeros_like(taps[:, 0])
+    constant = (nothing if other_bias is None else other_bias) - (nothing if bias is None else bias)
+    return float(((other_taps - taps).abs().sum(-1) * met + constant.abs()).max())
