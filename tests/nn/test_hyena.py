@@ -90,6 +90,22 @@ def test_every_filter(kind, options, method):
     assert_close(made(x, method=method), expected_of(made, x))
 
 
+@EACH
+def test_outer_products_stored_or_not(options):
+    """A hook on the filters makes the layer hand them the outer product as a whole."""
+    made, x = layer(MultiHyena, **options), torch.randn(2, 6, 17, dtype=F64, requires_grad=True)
+    results, met = [], []
+    for watched in (False, True):
+        if watched:
+            made.filter.register_forward_hook(lambda module, given, y: met.append(given[0].shape))
+        y = made(x)
+        gradients = torch.autograd.grad(y.square().sum(), (x, *made.filter.parameters()))
+        results.append([y, *gradients])
+    assert met == [(2 * 4, 3, 17)]
+    for one, other in zip(*results, strict=True):
+        assert_close(one, other)
+
+
 def test_without_num_filters_every_channel_has_its_own():
     torch.manual_seed(3)
     made = Hyena(6, 11, dtype=F64)
