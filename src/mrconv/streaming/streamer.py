@@ -35,8 +35,8 @@ class Streamer:
         rate: Samples of the training rate per sample of the stream; above 1 for band-limited
             kernels only.
         dense: How dense taps run: "tiled", relaxed tiling, the least work a step; "partitioned",
-            FFTs of blocks, the least work for chunks of some hundred samples; "flat", the same with
-            the work spread evenly, for the shortest longest step.
+            FFTs of equal blocks; "flat", the same with the work spread evenly, for the shortest
+            longest step.
         capacity: Samples that a row will take at most. Only attention has to know: it keeps the
             keys and values of all samples, and refuses to go on behind them. None: the length that
             the layer was made for.
