@@ -6,7 +6,7 @@ from typing import TypeVar
 from torch import nn
 
 from .errors import ArgumentError
-from .nn.hyena import GatedConv
+from .nn.gated_conv import GatedConv
 from .nn.kernel_conv import KernelConv
 from .nn.mr_conv import MRConv
 from .nn.reparameterize import Form, refuse_training

@@ -8,7 +8,7 @@ from torch import nn
 from ..convolution import fast_length
 from ..nn.attention import Attention
 from ..nn.block import ResidualBlock
-from ..nn.hyena import GatedConv
+from ..nn.gated_conv import GatedConv
 from ..nn.kernel_conv import KernelConv
 from ..nn.long_conv import LongConv
 from ..nn.mr_conv import MRConv

@@ -2,7 +2,8 @@
 
 from .attention import Attention
 from .block import ResidualBlock
-from .hyena import GatedConv, Hyena, MultiHyena
+from .gated_conv import GatedConv
+from .hyena import Hyena, MultiHyena
 from .keep_resolutions import keep_resolutions
 from .kernel_conv import KernelConv
 from .long_conv import LongConv

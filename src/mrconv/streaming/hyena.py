@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from .._checks import widened
-from ..nn.hyena import GatedConv
+from ..nn.gated_conv import GatedConv
 from .layers import refuse_other_rates
 from .state import State
 from .stepper import Cost, Settings, Stepper, empty, make_stepper

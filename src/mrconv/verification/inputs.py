@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from ..distillation.outputs import Inputs
 from ..errors import ArgumentError
 from ..merging import MERGEABLE
-from ..nn.hyena import GatedConv
+from ..nn.gated_conv import GatedConv
 from ..nn.kernel_conv import KernelConv
 from ..nn.long_conv import LongConv
 from ..nn.mr_conv import MRConv
