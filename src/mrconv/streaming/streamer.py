@@ -179,4 +179,4 @@ def _masked(x: Tensor, lengths: Tensor, axis: int) -> Tensor:
     """Zeros behind each row's length along one axis, whatever the others are."""
     mask = length_mask(lengths.to(x.device), x.shape[axis])
     shape = [x.shape[0], *(x.shape[i] if i == axis else 1 for i in range(1, x.ndim))]
-    return torch.where(mask.reshape(shape), x, 0)
+    return torch.where(mask.reshape(shape), x, x.new_zeros(()))
