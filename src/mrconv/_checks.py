@@ -15,6 +15,7 @@ __all__ = [
     "check_count",
     "check_layer_input",
     "check_lengths",
+    "checked_input",
     "full_precision",
     "layer_operand",
     "length_mask",
@@ -115,10 +116,10 @@ def check_lengths(owner: str, lengths: Tensor, batch: int, length: int) -> None:
             )
 
 
-def layer_operand(
+def checked_input(
     owner: str, x: Tensor, lengths: Tensor | None, channels: int, parameters: torch.dtype
 ) -> Tensor:
-    """What a layer computes with: its input checked, in at least float32, 0 behind every length.
+    """A layer's input, checked, 0 behind every length, in its own dtype.
 
     Args:
         owner: Name of the layer, the first word of a message.
@@ -135,7 +136,14 @@ def layer_operand(
     check_layer_input(owner, x, channels, parameters)
     if lengths is not None:
         check_lengths(owner, lengths, x.shape[0], x.shape[-1])
-    return mask_invalid(widened(x), lengths)
+    return mask_invalid(x, lengths)
+
+
+def layer_operand(
+    owner: str, x: Tensor, lengths: Tensor | None, channels: int, parameters: torch.dtype
+) -> Tensor:
+    """What a layer computes with: ``checked_input`` in at least float32."""
+    return widened(checked_input(owner, x, lengths, channels, parameters))
 
 
 def length_mask(lengths: Tensor, length: int) -> Tensor:

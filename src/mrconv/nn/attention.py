@@ -6,8 +6,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from .._checks import (
     check_count,
-    check_layer_input,
-    check_lengths,
+    checked_input,
     length_mask,
     mask_invalid,
     widened,
@@ -87,10 +86,8 @@ class Attention(nn.Module):
             ShapeError: If x is not (B, D, L) or lengths not (B,).
             DtypeError: If x has another dtype than the parameters.
         """
-        check_layer_input("Attention", x, self.channels, self.qkv.weight.dtype)
-        if lengths is not None:
-            check_lengths("Attention", lengths, x.shape[0], x.shape[-1])
-        query, key, value = self.heads(mask_invalid(x, lengths))
+        u = checked_input("Attention", x, lengths, self.channels, self.qkv.weight.dtype)
+        query, key, value = self.heads(u)
         mixed = scaled_dot_product_attention(
             query, key, value, attn_mask=self._key_mask(lengths, x), is_causal=self.causal
         )

@@ -8,8 +8,7 @@ from torch import Tensor, nn
 
 from .._checks import (
     check_count,
-    check_layer_input,
-    check_lengths,
+    checked_input,
     mask_invalid,
     widened,
 )
@@ -138,10 +137,7 @@ class GatedConv(nn.Module, ABC):
             DtypeError: If x has another dtype than the parameters.
         """
         owner = type(self).__name__
-        check_layer_input(owner, x, self.channels, self.qkv.weight.dtype)
-        if lengths is not None:
-            check_lengths(owner, lengths, x.shape[0], x.shape[-1])
-        u = mask_invalid(x, lengths)
+        u = checked_input(owner, x, lengths, self.channels, self.qkv.weight.dtype)
         q, k, v = self.short(self.qkv(u.transpose(1, 2)).transpose(1, 2), method=method).chunk(3, 1)
         mixed = self._mixed(q, k, v, lengths, x.dtype, method).to(x.dtype)
         y = self.out(mixed.transpose(1, 2)).transpose(1, 2)

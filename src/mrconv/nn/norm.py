@@ -11,8 +11,8 @@ from torch.nn import functional
 from .._checks import (
     HALF,
     check_count,
-    check_layer_input,
-    check_lengths,
+    checked_input,
+    layer_operand,
     length_mask,
     mask_invalid,
     widened,
@@ -126,10 +126,8 @@ class MaskedBatchNorm(nn.Module):
         Returns:
             Output in the input's dtype, 0 behind each row's length. (B, D, L)
         """
-        check_layer_input("MaskedBatchNorm", x, self.channels, self.weight.dtype)
-        if lengths is not None:
-            check_lengths("MaskedBatchNorm", lengths, x.shape[0], x.shape[-1])
-        wide = mask_invalid(widened(x), lengths)  # a NaN times a gradient of 0 is a NaN
+        # masked, because a NaN times a gradient of 0 is a NaN
+        wide = layer_operand("MaskedBatchNorm", x, lengths, self.channels, self.weight.dtype)
         y = self._of_batch(wide, lengths) if self.training else self._of_past(wide)
         return mask_invalid(y, lengths).to(x.dtype)
 
@@ -221,10 +219,8 @@ class ChannelNorm(nn.Module):
         Returns:
             Output in the input's dtype, 0 behind each row's length. (B, D, L)
         """
-        check_layer_input("ChannelNorm", x, self.channels, self.weight.dtype)
-        if lengths is not None:
-            check_lengths("ChannelNorm", lengths, x.shape[0], x.shape[-1])
-        across = mask_invalid(x, lengths).transpose(1, 2)  # (B, L, D)
+        u = checked_input("ChannelNorm", x, lengths, self.channels, self.weight.dtype)
+        across = u.transpose(1, 2)  # (B, L, D)
         shape = (self.channels,)
         y = nn.functional.layer_norm(across, shape, self.weight, self.bias, self.eps)
         return mask_invalid(y.transpose(1, 2), lengths).to(x.dtype)
