@@ -8,7 +8,7 @@ from torch import Tensor
 
 from .._checks import length_mask, mask_invalid
 from .pieces import Window
-from .ring import advance, blocks, read, write
+from .ring import advance, blocks, stretch, write
 from .state import State
 from .stepper import Stepper, empty
 from .windowed import WindowedStepper
@@ -138,8 +138,9 @@ class WindowedMax(PoolingStepper):
         outputs, before = [x.new_zeros(x.shape[0], 0, x.shape[1])], self.width - 1
         for piece, valid in blocks(x, lengths, BLOCK):
             write(ring, advance(position, piece.shape[1]), piece)
-            samples = advance(position - before, before + piece.shape[1])
-            past = read(ring, samples).masked_fill((samples < 0)[..., None], -torch.inf)
+            first, count = position - before, before + piece.shape[1]
+            silent = (advance(first, count) < 0)[..., None]
+            past = stretch(ring, first, count).masked_fill(silent, -torch.inf)
             outputs.append(_sliding_max(past, self.width))
             position += valid
         return torch.cat(outputs, 1).transpose(1, 2), state

@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from ..convolution import long_convolution
 from .pieces import Window
-from .ring import advance, blocks, read, write
+from .ring import advance, blocks, read, stretch, write
 from .state import State
 from .stepper import Cost, Stepper, empty
 
@@ -168,8 +168,7 @@ class WindowedStepper(Stepper):
         if not self.short.shape[1]:
             return self.short.new_zeros(())
         before = self.short.shape[1] - 1
-        samples = advance(position - before, before + count)
-        past = read(ring, samples).transpose(1, 2).contiguous()
+        past = stretch(ring, position - before, before + count).transpose(1, 2).contiguous()
         return long_convolution(past, self.short)[..., before:]
 
     def _long_windows(
