@@ -1,7 +1,7 @@
 """Blank figures, the look that all of them share, and the heat map of numbered cells."""
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,10 +11,21 @@ from ..errors import ArgumentError, MissingExtraError
 from .palette import FAINT, INK, MUTED, ON_HIGH, ON_LOW, heat_colors
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["LABEL", "TICK", "TITLE", "dress", "headline", "heat_map", "new_figure", "whole_figure"]
+__all__ = [
+    "LABEL",
+    "TICK",
+    "TITLE",
+    "dress",
+    "headline",
+    "heat_map",
+    "legend_below",
+    "new_figure",
+    "whole_figure",
+]
 
 TITLE, LABEL, TICK = 10.0, 8.5, 7.5  # font sizes, in points
 AIR = 0.07  # around every panel, in inches
@@ -76,6 +87,35 @@ def headline(figure: "Figure", title: str) -> None:
         fontsize=TITLE,
         color=INK,
         fontweight="bold",
+    )
+
+
+def legend_below(
+    figure: "Figure",
+    handles: Iterable["Artist"],
+    labels: Iterable[str],
+    *,
+    columns: int,
+    dash: float = 2.0,
+) -> None:
+    """Names the lines of all panels once, below them.
+
+    Args:
+        figure: Arranged.
+        handles: A line for each name.
+        labels: The names.
+        columns: Names beside each other.
+        dash: Length of the lines shown, in letters.
+    """
+    figure.legend(
+        handles,
+        labels,
+        loc="outside lower center",
+        ncols=columns,
+        frameon=False,
+        fontsize=LABEL,
+        labelcolor=INK,
+        handlelength=dash,
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ..errors import ArgumentError
-from .canvas import LABEL, dress, new_figure
+from .canvas import dress, legend_below, new_figure
 from .palette import FAINT, INK, SERIES
 
 if TYPE_CHECKING:
@@ -63,16 +63,7 @@ def errors_by_order(families: Mapping[str, Mapping[str, Mapping[int, float]]]) -
         for ax in axes[: len(families)]
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
     }
-    figure.legend(
-        found.values(),
-        found.keys(),
-        loc="outside lower center",
-        ncols=len(LOOKS),
-        frameon=False,
-        fontsize=LABEL,
-        labelcolor=INK,
-        handlelength=2.6,
-    )
+    legend_below(figure, found.values(), found.keys(), columns=len(LOOKS), dash=2.6)
     return figure
 
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ..errors import ArgumentError
-from .canvas import LABEL, dress, new_figure
-from .palette import FAINT, INK, SERIES
+from .canvas import dress, legend_below, new_figure
+from .palette import FAINT, SERIES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,17 +49,7 @@ def times_by_length(panels: Mapping[str, Mapping[str, Mapping[int, float]]]) -> 
     for ax, (title, lines) in zip(axes, panels.items(), strict=True):
         _draw(ax, title, {name: lines[name] for name in names if name in lines}, names)
     fullest = max(axes, key=lambda ax: len(ax.lines))
-    handles, labels = fullest.get_legend_handles_labels()
-    figure.legend(
-        handles,
-        labels,
-        loc="outside lower center",
-        ncols=4,
-        frameon=False,
-        fontsize=LABEL,
-        labelcolor=INK,
-        handlelength=2.6,
-    )
+    legend_below(figure, *fullest.get_legend_handles_labels(), columns=4, dash=2.6)
     return figure
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ArgumentError, ShapeError
-from .canvas import LABEL, TICK, dress, new_figure
+from .canvas import LABEL, TICK, dress, legend_below, new_figure
 from .kernel_panels import thinned
 from .palette import FAINT, INK, MUTED, SERIES
 
@@ -78,14 +78,7 @@ def recurrence_fits(fits: Sequence[RecurrenceFit]) -> "Figure":
     for i, (ax, fit) in enumerate(zip(middle, fits, strict=True)):
         _draw_taps(ax, fit, SERIES[i], first=i == 0, last=i == len(fits) - 1)
     _draw_disc(figure.add_subplot(grid[:, 2]), fits)
-    figure.legend(
-        *middle[-1].get_legend_handles_labels(),
-        loc="outside lower center",
-        ncols=2,
-        frameon=False,
-        fontsize=LABEL,
-        labelcolor=INK,
-    )
+    legend_below(figure, *middle[-1].get_legend_handles_labels(), columns=2)
     return figure
 
 
