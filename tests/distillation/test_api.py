@@ -221,8 +221,13 @@ def test_report_prints_and_saves(fourier_filters, conv_of):
         conv_of(fourier_filters(1, 128, range(2))), order=4, inputs=torch.randn(1, 2, 9, dtype=F64)
     )
     lines = str(report).splitlines()
-    assert lines[0].split() == "layer filters order error bound worst gain of error radius".split()
+    names = (
+        "layer filters order error bound worst gain of error radius output error at most verdicts"
+    )
+    assert lines[0].split() == names.split()
     assert lines[1].startswith("layer  2        4")
+    layer = report.layers[0]
+    assert f"  {layer.output_error:.1e}       {layer.output_bound:.1e}  2 " in lines[1]
     assert lines[-2].startswith("outputs change by ")
     assert lines[-1].startswith("order=4, fir_head=32, method=hankel; ")
     read = json.loads(report.to_json())
