@@ -17,7 +17,7 @@ from ..nn.mr_conv import MRConv
 from ..nn.recurrence import ModalRecurrence
 from ..nn.reparameterize import refuse_training
 from ..nn.response import impulse_response
-from .build import Layer, converted, fitted_layer, modal_order
+from .build import Layer, converted, fitted_layer, modal_order, rounding
 from .measure import measure
 from .orders import METHODS, Chosen, MethodName, choose
 from .outputs import Inputs, layer_changes, output_change
@@ -139,7 +139,7 @@ def _distilled(name: str, layer: Layer, settings: Settings) -> tuple[nn.Module, 
     started = time.perf_counter()
     taps, bias = _response(name, layer)
     own_poles = _keeps_its_poles(layer, settings)
-    chosen = _choose(taps, settings, own_poles)
+    chosen = _choose(taps, settings, own_poles, rounding(layer))
     new: ModalRecurrence
     if own_poles and isinstance(layer, KernelConv):
         new = converted(layer, taps, bias, settings.fir_head)
@@ -188,7 +188,7 @@ def _keeps_its_poles(layer: Layer, settings: Settings) -> bool:
     return settings.method == "hankel" and own is not None and own <= allowed
 
 
-def _choose(taps: Tensor, settings: Settings, own_poles: bool) -> Chosen:
+def _choose(taps: Tensor, settings: Settings, own_poles: bool, ridge: float) -> Chosen:
     return choose(
         taps[:, settings.fir_head :],
         taps.norm(dim=-1),
@@ -196,6 +196,7 @@ def _choose(taps: Tensor, settings: Settings, own_poles: bool) -> Chosen:
         order=settings.order,
         max_order=settings.max_order,
         method=None if own_poles else METHODS[settings.method],
+        ridge=ridge,
     )
 
 
