@@ -162,17 +162,6 @@ def test_the_future_is_not_seen():
     assert torch.equal(layer(other, method="direct")[..., :12], layer(x, method="direct")[..., :12])
 
 
-def test_half_rate():
-    """Gates are made of the samples that there are, whatever their rate."""
-    layer, x = gated_layer(length=32), torch.randn(2, 6, 40, dtype=F64)
-    y = layer.skip[:, None] * x
-    for i, kernel in enumerate(layer.kernels):
-        z = direct_convolution(x, kernel.taps(2))
-        branch = _normalised(layer, i, z, torch.ones(2, 40, dtype=torch.bool))
-        y = y + layer.gate(x)[i] * branch
-    assert_close(layer(x, rate=2), y)
-
-
 # ----------------------------------------------------------------------------------- gradients
 
 
@@ -288,10 +277,13 @@ def test_two_sided_layers_do_not_stream(says):
         mrconv.Streamer(gated_layer(causal=False))
 
 
-def test_its_stream_at_half_rate():
-    layer, x = gated_layer(length=32), torch.randn(2, 6, 40, dtype=F64)
-    stream = mrconv.Streamer(layer, rate=2)
-    assert_close(stream.chunk(x, stream.init_state(2))[0], layer(x, rate=2), 1e-12)
+def test_its_stream_has_the_rate_of_training(says):
+    with says(
+        ArgumentError,
+        "Streamer: rate must be 1, because a layer of GatedMRConv works at the rate it was trained "
+        "at; got rate=2. Resample the stream to that rate with mrconv.streaming.Resampler.",
+    ):
+        mrconv.Streamer(gated_layer(), rate=2)
 
 
 def test_cost_of_a_stream():
@@ -346,11 +338,6 @@ def test_errors(says):
     ):
         layer(torch.zeros(2, 6, 8))
     layer.train()
-    with says(
-        ArgumentError,
-        "GatedMRConv: rate must be 1 in training; got rate=2. Call .eval() first.",
-    ):
-        layer(torch.zeros(2, 6, 8, dtype=F64), rate=2)
     with says(
         ArgumentError,
         "GatedMRConv: training needs at least 2 valid samples over batch and time; got 1. "

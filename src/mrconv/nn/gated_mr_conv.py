@@ -1,6 +1,6 @@
 """GatedMRConv: branches of several resolutions whose gains depend on the input."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import torch
 from torch import Tensor, nn
@@ -101,19 +101,13 @@ class GatedMRConv(MRBranches):
         self.gate.reset_parameters()
 
     def forward(
-        self,
-        x: Tensor,
-        lengths: Tensor | None = None,
-        *,
-        rate: int = 1,
-        method: Method = "auto",
+        self, x: Tensor, lengths: Tensor | None = None, *, method: Method = "auto"
     ) -> Tensor:
         """Convolves each channel at every resolution and sums what the gates let through.
 
         Args:
             x: Input.                                                (B, D, L)
             lengths: Valid samples of each row; None: all.                (B,)
-            rate: As in ``MRConv.forward``.
             method: "auto", "fft" or "direct", as in ``long_convolution``.
 
         Returns:
@@ -122,15 +116,13 @@ class GatedMRConv(MRBranches):
         Raises:
             ShapeError: If x is not (B, D, L) or lengths not (B,).
             DtypeError: If x has another dtype than the parameters.
-            ArgumentError: In training mode, if there are fewer than 2 valid samples or the rate is
-                not 1.
+            ArgumentError: In training mode, if there are fewer than 2 valid samples.
         """
-        u = self._operand(x, lengths, rate)
+        u = self._operand(x, lengths)
         with full_precision(x):
+            outputs: Iterable[Tensor] = self.branch_outputs(u, method=method)
             if self.training and isinstance(self.norm, BranchNorm):
                 outputs = self._normalised(u, lengths, self.norm, method)
-            else:
-                outputs = self.branch_outputs(u, rate, method)
             y = torch.zeros_like(u) if self.skip is None else widened(self.skip)[:, None] * u
             for branch, gate in zip(outputs, self.gate(u), strict=True):
                 y = y + gated(branch, gate)

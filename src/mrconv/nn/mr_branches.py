@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from .._checks import layer_operand, widened
 from ..branch_statistics import BranchNorm
 from ..convolution import Method, long_convolution
-from ..errors import ArgumentError, DtypeError
+from ..errors import DtypeError
 from ..kernels import Branch, Kernel, branch, kernel_factory
 from .combine import COMBINATIONS, CombinationName
 from .mr_arguments import Gains, NormKind, check_arguments, norm_settings, num_resolutions
@@ -129,15 +129,9 @@ class MRBranches(nn.Module):
             self.running_mean.zero_()
             self.running_var.copy_(torch.stack(squares))
 
-    def _operand(self, x: Tensor, lengths: Tensor | None, rate: int) -> Tensor:
+    def _operand(self, x: Tensor, lengths: Tensor | None) -> Tensor:
         """The input, checked, 0 behind every length, in at least float32."""
-        owner = type(self).__name__
-        u = layer_operand(owner, x, lengths, self.channels, self.shift.dtype)
-        if self.training and rate != 1:
-            raise ArgumentError(
-                f"{owner}: rate must be 1 in training; got rate={rate}. Call .eval() first."
-            )
-        return u
+        return layer_operand(type(self).__name__, x, lengths, self.channels, self.shift.dtype)
 
     def _pieces(self, rate: int) -> list[Branch]:
         """The branch of every kernel, unweighted."""

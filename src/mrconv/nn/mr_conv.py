@@ -125,7 +125,11 @@ class MRConv(MRBranches):
             ArgumentError: In training mode, if there are fewer than 2 valid samples or the rate is
                 not 1.
         """
-        u = self._operand(x, lengths, rate)
+        u = self._operand(x, lengths)
+        if self.training and rate != 1:
+            raise ArgumentError(
+                f"MRConv: rate must be 1 in training; got rate={rate}. Call .eval() first."
+            )
         with full_precision(x):
             if self.training:
                 y = self._normalised(u, lengths, method)
@@ -199,7 +203,7 @@ class MRConv(MRBranches):
                 "contributions: the layer must be in eval mode; got training=True. "
                 "Call .eval() first."
             )
-        u = self._operand(x, lengths, 1)
+        u = self._operand(x, lengths)
         with full_precision(x):
             parts = [
                 mask_invalid(long_convolution(u, taps, causal=self.causal), lengths)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from .._checks import widened
 from ..nn.gated_mr_conv import GatedMRConv
 from ..nn.resolution_gates import ResolutionGates, gated
-from .layers import ConvolutionStepper, refuse_two_sided
+from .layers import ConvolutionStepper, refuse_other_rates, refuse_two_sided
 from .pieces import kernel_pieces
 from .state import State
 from .stepper import Cost, Settings, Stepper, make_stepper
@@ -101,9 +101,10 @@ class GatedBranchesStepper(Stepper):
 @make_stepper.register
 def _(module: GatedMRConv, settings: Settings) -> Stepper:
     refuse_two_sided(module.causal)
+    refuse_other_rates("GatedMRConv", settings.rate)
     branches = [
         ConvolutionStepper(
-            [piece.weighted(scale) for piece in kernel_pieces(kernel, settings.rate)],
+            [piece.weighted(scale) for piece in kernel_pieces(kernel, 1)],
             settings.dense,
             bias=offset,
         )
