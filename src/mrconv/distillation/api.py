@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from .._checks import check_choice, check_count
 from ..errors import ArgumentError, MergeError
+from ..nn.gated_mr_conv import refuse_gates
 from ..nn.kernel_conv import KernelConv
 from ..nn.long_conv import LongConv
 from ..nn.mr_conv import MRConv
@@ -87,8 +88,9 @@ def distill(
         fir_head: H, explicit taps; at least 1.
         max_order: Largest order that a tolerance may take.
         method: "hankel", or "gradient": Adam on poles and residues, as in the paper.
-        on_failure: Where a tolerance cannot be met: "raise", or "exact", to leave that layer as it
-            is; exact streams of structured kernels cost little.
+        on_failure: Where a tolerance cannot be met, or gains depend on the input (GatedMRConv):
+            "raise", or "exact", to leave that layer as it is; exact streams of structured kernels
+            cost little. Layers with gates have no row in the report.
         inputs: A batch as the model takes it, to measure the change of outputs on.
 
     Returns:
@@ -96,7 +98,7 @@ def distill(
 
     Raises:
         MergeError: In training mode, for two-sided layers, taps that are not finite, or a tolerance
-            that cannot be met.
+            that cannot be met or a GatedMRConv, unless ``on_failure`` allows it.
         ArgumentError: If not exactly one of tolerance and order is given, or one is out of range.
 
     Cost: about 0.1 s a channel at K = 1,024 and order 16.
@@ -111,6 +113,8 @@ def distill(
     """
     settings = Settings(tolerance, order, fir_head, max_order, method, on_failure)
     refuse_training("distill", model)
+    if on_failure == "raise":
+        refuse_gates("distill", model, "Keep such layers with on_failure='exact'")
     started = time.perf_counter()
     layers = {
         name: module
