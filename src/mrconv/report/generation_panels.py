@@ -54,6 +54,9 @@ def generation_by_context(panels: Mapping[str, Mapping[str, Mapping[int, float]]
         for k, (ax, (title, lines)) in enumerate(zip(axes[i], row.items(), strict=False)):
             x = "context (tokens)" if i == len(rows) - 1 else ""
             draw_lines(ax, title if i == 0 else "", lines, names, x, unit if k == 0 else "")
-    fullest = max(axes.ravel(), key=lambda ax: len(ax.lines))
+    for ax in axes.ravel():
+        if not ax.lines:
+            ax.remove()
+    fullest = max(figure.axes, key=lambda ax: len(ax.lines))
     legend_below(figure, *fullest.get_legend_handles_labels(), columns=len(names), dash=2.6)
     return figure
