@@ -52,9 +52,11 @@ def _parameter_rows(sizes: Sizes, options: Options) -> Iterator[Row]:
     for kind, count in counts.items():
         yield Row(f"parameters: {kind}", count, "numbers")
     ratio = max(counts.values()) / min(counts.values())
-    bar = None if options.quick else PARAMETERS_BAR
-    better = None if options.quick else "lower"
-    yield Row("parameters: largest / smallest", ratio, "times", None, bar, better)
+    what = "parameters: largest / smallest"
+    if options.quick:
+        yield Row(what, ratio, "times")
+    else:
+        yield Row(what, ratio, "times", bar=PARAMETERS_BAR, better="lower")
 
 
 def _context_case(tokens: int, sizes: Sizes, options: Options, curves: Curves) -> Case:
