@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Moves", "take_one"]
 
+#: Reals of a state that are moved on together.
+CACHED = 1 << 18
+
 
 class Moves(NamedTuple):
     """Constants of a step, in float64; a stream makes them once.
@@ -96,16 +99,27 @@ def take_one(moves: Moves, x: Tensor, state: "ModalState") -> tuple[Tensor, "Mod
     ring = state.ring.scatter_(2, here, x[..., None].to(state.ring.dtype))
     recent, far = _seen(moves, ring, position)
     y = (recent.double() * moves.head).sum(-1)
-    modes = torch.view_as_complex(state.modes) * moves.pole
     if len(moves.lags):
-        modes += far if far.shape[-1] == 1 else far.index_select(2, moves.entering)
-    if moves.weight is not None:
-        modes -= far.index_select(2, moves.leaving) * moves.weight
-    y += (torch.view_as_real(modes).flatten(2) * moves.readout).sum(-1)
+        y += _moved(moves, torch.view_as_complex(state.modes), far)
     if moves.bias is not None:
         y += moves.bias
-    memory = state._replace(ring=ring, modes=torch.view_as_real(modes), position=position + 1)
-    return y.to(x.dtype), memory
+    return y.to(x.dtype), state._replace(ring=ring, position=position + 1)
+
+
+def _moved(moves: Moves, modes: Tensor, far: Tensor) -> Tensor:
+    """Moves the modes (B, D, M) on in place, and what they then add to the output.   (B, D).
+
+    By pieces of rows that stay in the cache from one operation to the next.
+    """
+    came = far if far.shape[-1] == 1 else far.index_select(2, moves.entering)
+    if moves.weight is not None:
+        came = came - far.index_select(2, moves.leaving) * moves.weight
+    rows = max(1, CACHED // max(1, moves.readout.numel()))
+    outputs = []
+    for piece, new in zip(modes.split(rows), came.split(rows), strict=True):
+        piece.mul_(moves.pole).add_(new)
+        outputs.append((torch.view_as_real(piece).flatten(2) * moves.readout).sum(-1))
+    return torch.cat(outputs)
 
 
 def _seen(moves: Moves, ring: Tensor, position: Tensor) -> tuple[Tensor, Tensor]:

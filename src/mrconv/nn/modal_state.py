@@ -40,8 +40,12 @@ def zero_state(layer: "ModalRecurrence", batch_size: int) -> ModalState:
 
 
 def _slots(layer: "ModalRecurrence") -> int:
-    """Every lag that a sample is read at, and a block more: nothing is overwritten too early."""
-    return max([layer.fir_head, *(end for _, end in layer.windows or ())]) + BLOCK
+    """The present and every lag that a sample is read at.
+
+    Where modes end the ring is long and holds a block more, so that a chunk needs no other.
+    """
+    reach = max([layer.fir_head, *(end for _, end in layer.windows or ())])
+    return reach + (1 if layer.windows is None else BLOCK)
 
 
 class Flow(NamedTuple):
@@ -121,7 +125,9 @@ def advance(
     Returns:
         Output (B, D, n), and the state behind the valid samples.
     """
-    u, parts = mask_invalid(x, lengths), []
+    u, parts, slots = mask_invalid(x, lengths), list[Tensor](), state.ring.shape[-1]
+    if moves.weight is None:  # a block more: nothing is overwritten too early
+        state = _with_slots(state, slots + BLOCK)
     left = torch.full_like(state.position, x.shape[-1])
     left = left if lengths is None else lengths.to(left)
     for part in u.split(BLOCK, -1) if x.shape[-1] else ():
@@ -132,7 +138,20 @@ def advance(
     y = torch.cat(parts, -1) if parts else u.double()
     if moves.bias is not None:
         y = y + moves.bias[:, None]
-    return mask_invalid(y, lengths).to(x.dtype), state
+    return mask_invalid(y, lengths).to(x.dtype), _with_slots(state, slots)
+
+
+def _with_slots(state: ModalState, slots: int) -> ModalState:
+    """The same memory in a ring of another size, with as many of the last samples as fit."""
+    ring, had = state.ring, state.ring.shape[-1]
+    if slots == had:
+        return state
+    kept = min(slots, had)
+    times = state.position[:, None] - kept + torch.arange(kept, device=ring.device)
+    index = times[:, None].expand(-1, ring.shape[1], -1)
+    values = ring.gather(2, index % had)
+    other = ring.new_zeros(*ring.shape[:2], slots)
+    return state._replace(ring=other.scatter_(2, index % slots, values))
 
 
 def _taken(
