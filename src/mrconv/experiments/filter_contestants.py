@@ -11,6 +11,7 @@ __all__ = [
     "ABLATION",
     "CONTESTANTS",
     "CONVOLUTIONS",
+    "GATED",
     "MRCONV",
     "SEPARATE",
     "SHARED",
@@ -57,7 +58,7 @@ class Contestant:
 
 
 SEPARATE, SHARED = "separate filters, no outer product", "shared filters, no outer product"
-MRCONV = "MRConv"
+MRCONV, GATED = "MRConv", "GatedMRConv"
 #: What the reviewer asked for. Four channels to a filter without an outer product have the filters
 #: of the outer product of width 4.
 ABLATION: tuple[Contestant, ...] = (
@@ -94,8 +95,8 @@ def fitted(
 ) -> list[Fitted]:
     """Recipes that differ in the mixer and, for equal parameters, in the width.
 
-    The last contestant of the ablation has ``width`` channels; the others have the number of
-    channels, of those they can have, that brings their parameters closest to its.
+    The contestant of shared filters without outer product has ``width`` channels; the others have
+    the number of channels, of those they can have, that brings their parameters closest to its.
 
     Args:
         name: Of the recipe.
@@ -106,7 +107,7 @@ def fitted(
     Returns:
         One for each contestant.
     """
-    target = sized(name, overrides, ABLATION[-1], width).parameters
+    target = sized(name, overrides, ABLATION[1], width).parameters
     return [_nearest(name, overrides, one, width, target) for one in contestants]
 
 

@@ -12,7 +12,16 @@ from ..train.run_folder import RunFolder
 from .filter_contestants import CONTESTANTS, CONVOLUTIONS, Fitted, fitted, sized
 from .grid import Cell, Numbers
 
-__all__ = ["QUICK", "STANDARD", "Corpus", "Sizes", "bits_cells", "corpus", "model_folder", "recall_cells"]
+__all__ = [
+    "QUICK",
+    "STANDARD",
+    "Corpus",
+    "Sizes",
+    "bits_cells",
+    "corpus",
+    "model_folder",
+    "recall_cells",
+]
 
 
 class Sizes(NamedTuple):

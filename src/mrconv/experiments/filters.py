@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from .filter_distilling import distilling_cells
+from .filter_speed import speed_cell
 from .filter_training import QUICK, STANDARD, bits_cells, corpus, recall_cells
 from .grid import Grid
 
@@ -20,5 +22,10 @@ def filters_grid(folder: str | Path, *, quick: bool = False) -> tuple[Grid, str]
     """
     folder, sizes, text = Path(folder), QUICK if quick else STANDARD, corpus()
     bits = bits_cells(folder, sizes, text)
-    cells = [*recall_cells(folder, sizes), *(cell for _, cell in bits)]
+    cells = [
+        *recall_cells(folder, sizes),
+        *(cell for _, cell in bits),
+        *distilling_cells(bits, folder),
+        speed_cell([one for one, _ in bits], sizes, quick=quick),
+    ]
     return Grid(cells, folder), text.remark
