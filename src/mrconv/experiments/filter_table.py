@@ -25,7 +25,7 @@ COLUMNS: tuple[tuple[str, str, int | None], ...] = (
     ("filters to distil", "filters to distil", 0),
     ("error, worst", "distillation error, worst", None),
     ("error, median", "distillation error, median", None),
-    ("time to distil, s", "distillation time", None),
+    ("time to distil, s", "distillation time", 1),
     ("bits per byte after it", AFTER, 3),
 )
 
@@ -49,7 +49,8 @@ def filters_table(rows: Sequence[Row]) -> str:
         "| | " + " | ".join(heading for heading, _, _ in COLUMNS) + " |",
         "|---" * (1 + len(COLUMNS)) + "|",
     ]
-    for name in dict.fromkeys(name for _, name in found):
+    measured = {name for _, name in found}
+    for name in (one.name for one in CONTESTANTS if one.name in measured):
         cells = [_cell(found, start, name, digits) for _, start, digits in COLUMNS]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
@@ -69,7 +70,7 @@ def recall_table(rows: Sequence[Row]) -> str:
     whats = [RECALL, *seeds, "filters, recall", "parameters, recall"]
     heads = ["median", *(one.removeprefix(f"{RECALL}, ") for one in seeds), "filters", "parameters"]
     lines = [f"| recall | {' | '.join(heads)} |", "|---" * (1 + len(heads)) + "|"]
-    for name in dict.fromkeys(name for what, name in found if what == RECALL):
+    for name in (one.name for one in CONTESTANTS if (RECALL, one.name) in found):
         cells = [_cell(found, what, name, 0 if what in whats[-2:] else 3) for what in whats]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

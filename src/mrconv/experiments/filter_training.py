@@ -42,7 +42,7 @@ class Sizes(NamedTuple):
     """Of recall."""
 
 
-STANDARD = Sizes(96, 256, 9_600, 800, 64, (), 3)
+STANDARD = Sizes(128, 256, 16_000, 800, 32, (), 3)
 QUICK = Sizes(
     16,
     32,

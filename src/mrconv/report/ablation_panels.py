@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["Panel", "quality_by_outer_width"]
 
 MARKERS = ("o", "s", "D", "^")
-DASHES = ("--", ":", "-.")
+#: Colour and dashes of the contestants without an outer width.
+LEVELS = ((MUTED, "--"), (INK, ":"), (MUTED, "-."))
+APART = 1.15  # of two points of one width, as a ratio
+MARGIN = 1.5  # around the widths, as a ratio
 
 
 class Panel(NamedTuple):
@@ -73,34 +76,34 @@ def _draw(ax: "Axes", panel: Panel, names: Sequence[str], levels: Sequence[str])
     widths = sorted({width for one in panel.series.values() for width in one})
     for name, points in panel.series.items():
         i = names.index(name)
-        color, marker = SERIES[i % len(SERIES)], MARKERS[i % len(MARKERS)]
-        # contestants of one width stand beside each other
-        shift = 2 ** (0.12 * (i - (len(names) - 1) / 2))
-        _points(ax, name, {width * shift: points[width] for width in points}, color, marker)
+        places = {_place(panel, name, width): points[width] for width in sorted(points)}
+        _points(ax, name, places, SERIES[i % len(SERIES)], MARKERS[i % len(MARKERS)])
     for name, values in panel.levels.items():
-        dashes = DASHES[levels.index(name) % len(DASHES)]
-        ax.axhline(
-            median(values),
-            color=(INK, MUTED)[levels.index(name) % 2],
-            ls=dashes,
-            lw=1.2,
-            label=name,
-        )
+        i = levels.index(name)
+        color, dashes = LEVELS[i % len(LEVELS)]
+        ax.axhline(median(values), color=color, ls=dashes, lw=1.2, label=name)
     if widths:
         ax.set_xscale("log", base=2)
+        ax.set_xlim(widths[0] / MARGIN, widths[-1] * MARGIN)
         ax.set_xticks(widths, ["none" if one == 1 else str(one) for one in widths])
         ax.xaxis.set_minor_locator(NullLocator())
     ax.grid(axis="y", color=FAINT, lw=0.6)
     ax.set_axisbelow(True)
 
 
+def _place(panel: Panel, name: str, width: int) -> float:
+    """Where a point stands: those of one width beside each other."""
+    neighbours = [one for one, points in panel.series.items() if width in points]
+    return float(width * APART ** (neighbours.index(name) - (len(neighbours) - 1) / 2))
+
+
 def _points(
     ax: "Axes", name: str, points: Mapping[float, Sequence[float]], color: str, marker: str
 ) -> None:
-    places = sorted(points)
-    middles = [median(points[place]) for place in places]
-    ax.plot(places, middles, color=color, marker=marker, ms=6, lw=1.6, label=name)
-    for place in places:
-        values = points[place]
+    """Medians joined by a line, and the seeds as small dots."""
+    middles = [median(values) for values in points.values()]
+    ax.plot([*points], middles, color=color, marker=marker, ms=6, lw=1.6, label=name)
+    for place, values in points.items():
         if len(values) > 1:
-            ax.plot([place] * len(values), values, color=color, marker="o", ms=3, ls="", alpha=0.6)
+            seeds = [place] * len(values)
+            ax.plot(seeds, values, color=color, marker="o", ms=3, ls="", alpha=0.6)
