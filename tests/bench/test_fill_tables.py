@@ -1,4 +1,4 @@
-"""The tables of docs/performance.md that are filled from a file."""
+"""The tables of the pages that are filled from files."""
 
 import importlib.util
 from pathlib import Path
@@ -48,8 +48,11 @@ def test_all_bars_misses_included(tables):
     ]
 
 
-def test_the_page_has_the_numbers_of_the_file(tables):
-    if not tables.RESULTS.exists():
-        pytest.skip("streams are not measured yet: mrconv bench stream --json FILE")
-    page = tables.PAGE.read_text(encoding="utf-8")
-    assert page == tables.filled(page, read_record(tables.RESULTS).rows)
+@pytest.mark.parametrize("name", ["stream.json", "language.json"])
+def test_the_page_has_the_numbers_of_the_file(tables, name):
+    page = tables.PAGES[name].read_text(encoding="utf-8")
+    for table in tables.TABLES[name]:
+        assert f"<!-- {name}: {table} -->\n" in page
+    if not tables.results(name).exists():
+        pytest.skip(f"{name} is not measured yet: mrconv bench stream, mrconv table filters")
+    assert page == tables.filled(page, read_record(tables.results(name)).rows, name)

@@ -5,7 +5,12 @@ import pytest
 import mrconv
 from mrconv.experiments.filter_contestants import ABLATION, CONTESTANTS, fitted
 from mrconv.experiments.filter_rows import filter_rows
-from mrconv.experiments.filter_table import filters_picture, filters_table, recall_table
+from mrconv.experiments.filter_table import (
+    differences_table,
+    filters_picture,
+    filters_table,
+    recall_table,
+)
 from mrconv.experiments.filter_training import QUICK, STANDARD, Corpus, bits_cells, corpus
 from mrconv.experiments.filters import filters_grid
 
@@ -126,6 +131,12 @@ def test_the_table_has_one_line_a_contestant():
         f"| {SEPARATE} | 0.500 | 0.500 | 0.600 | 0.400 | 8 | 100 |",
         f"| {FOUR} | 0.900 | 0.900 | - | - | 8 | 100 |",
         f"| {EIGHT} | 0.800 | 0.900 | 0.800 | 0.500 | 8 | 100 |",
+    ]
+
+
+def test_the_table_of_differences():
+    assert differences_table(filter_rows(NUMBERS)).splitlines()[2:] == [
+        f"| recall: {EIGHT} less {SEPARATE} | +0.200 | +0.150 to +0.300 | above 0: holds |"
     ]
 
 

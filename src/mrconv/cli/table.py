@@ -71,7 +71,12 @@ def _tell(args: argparse.Namespace, out: Path, cells: "dict[str, dict[str, objec
     from ..bench.table import heading, line, total
     from ..data.writing import write_text
     from ..experiments.filter_rows import filter_rows
-    from ..experiments.filter_table import filters_picture, filters_table, recall_table
+    from ..experiments.filter_table import (
+        differences_table,
+        filters_picture,
+        filters_table,
+        recall_table,
+    )
 
     rows = filter_rows(cells)
     if not rows:
@@ -79,7 +84,7 @@ def _tell(args: argparse.Namespace, out: Path, cells: "dict[str, dict[str, objec
     print("\n".join([heading(), *map(line, rows)]))
     if summary := total(rows):
         print(summary)
-    tables = "\n".join((filters_table(rows), recall_table(rows)))
+    tables = "\n".join(make(rows) for make in (filters_table, differences_table, recall_table))
     print(f"\n{tables}")
     write_text(out / "table.md", tables)
     print(f"table: {out / 'table.md'}")

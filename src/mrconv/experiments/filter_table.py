@@ -11,9 +11,10 @@ from .filter_rows import AFTER, BITS, RECALL
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["filters_picture", "filters_table", "recall_table"]
+__all__ = ["differences_table", "filters_picture", "filters_table", "recall_table"]
 
 Found = dict[tuple[str, str], Row]
+DIFFERENCE = ", difference: "
 
 #: Heading, first words of the rows' names, digits behind the point; None: significant ones.
 COLUMNS: tuple[tuple[str, str, int | None], ...] = (
@@ -76,6 +77,25 @@ def recall_table(rows: Sequence[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def differences_table(rows: Sequence[Row]) -> str:
+    """What the experiment is for: differences of two contestants, seed by seed in recall.
+
+    Args:
+        rows: Of the experiment.
+
+    Returns:
+        Lines of markdown.
+    """
+    lines = ["| difference | median | quartiles | |", "|---|---|---|---|"]
+    for row in rows:
+        if DIFFERENCE in row.name:
+            low, high = row.quartiles or (row.value, row.value)
+            verdict = {None: "", True: "above 0: holds", False: "above 0: missed"}[row.holds]
+            numbers = f"{row.value:+.3f} | {low:+.3f} to {high:+.3f}"
+            lines.append(f"| {row.name.replace(DIFFERENCE, ': ')} | {numbers} | {verdict} |")
+    return "\n".join(lines) + "\n"
+
+
 def filters_picture(rows: Sequence[Row]) -> "Figure":
     """Bits and recall against the width of the outer product.
 
@@ -122,7 +142,7 @@ def _by_contestant(rows: Sequence[Row]) -> Found:
     found = {}
     for row in rows:
         what, _, name = row.name.partition(": ")
-        if "difference" not in what:
+        if DIFFERENCE not in row.name:
             found[what, name] = row
     return found
 

@@ -145,12 +145,13 @@ def _trained(one: Fitted, folder: RunFolder) -> Numbers:
     begun = folder.checkpoint.exists() and folder.recipe.exists()
     resume = begun and folder.recipe.read_text(encoding="utf-8") == one.recipe.text()
     result = train(one.recipe, folder.path, resume=resume, overwrite=not resume)
+    depth = one.recipe.values["model"]["backbone"]["depth"]
     metric = next(name for name in result.metrics if name.startswith("test_"))
     return {
         "value": result.metrics[metric],
         "validation": result.metrics[metric.replace("test", "validation")],
         "parameters": one.parameters,
-        "filters": DEPTH * one.contestant.filters(one.width),
+        "filters": depth * one.contestant.filters(one.width),
         "width": one.width,
         "seconds": result.metrics["train_seconds"],
     }
