@@ -14,8 +14,13 @@ from mrconv.experiments.filter_table import differences_table, filters_table, re
 
 HOME = Path(__file__).resolve().parents[1]
 #: Page of every file of numbers.
-PAGES = {"stream.json": HOME / "docs/performance.md", "language.json": HOME / "docs/language.md"}
+PAGES = {
+    "stream.json": HOME / "docs/performance.md",
+    "generate.json": HOME / "docs/performance.md",
+    "language.json": HOME / "docs/language.md",
+}
 STREAMS = "![Time of a step and of a chunk against length, one line a form](figures/stream.svg)\n"
+GENERATION = "![Speed and memory of generation against the context](figures/generate.svg)\n"
 FILTERS = (
     "![Bits per byte and recall against the width of the outer product, every seed a dot]"
     "(figures/filters.svg)\n"
@@ -24,7 +29,7 @@ SIGNS = {"higher": "at least", "lower": "at most"}
 
 
 def by_length(rows: Sequence[Row], what: str) -> str:
-    """A table of one line a form and one column a length.
+    """A table of one line a form and one column a length or context.
 
     Args:
         rows: Of the bench.
@@ -33,7 +38,7 @@ def by_length(rows: Sequence[Row], what: str) -> str:
     Returns:
         Lines of markdown.
     """
-    named = re.compile(rf"{re.escape(what)}, (\d+) samples: (.+)")
+    named = re.compile(rf"{re.escape(what)}, (\d+) (?:samples|tokens): (.+)")
     found = [(named.fullmatch(row.name), row) for row in rows]
     values = {
         (match[2], int(match[1])): row for match, row in found if match and " / " not in match[2]
@@ -79,6 +84,19 @@ TABLES: dict[str, dict[str, Callable[[Sequence[Row]], str]]] = {
         "state": lambda rows: by_length(rows, "state"),
         "bars": bars,
         "picture": lambda rows: STREAMS,
+    },
+    "generate.json": {
+        "speed of 1": lambda rows: by_length(rows, "tokens per second, batch 1"),
+        "speed of 16": lambda rows: by_length(rows, "tokens per second, batch 16"),
+        "speed of 64": lambda rows: by_length(rows, "tokens per second, batch 64"),
+        "step of 64": lambda rows: by_length(rows, "step, batch 64"),
+        "estimate": lambda rows: by_length(rows, "bandwidth estimate, batch 64"),
+        "state of 64": lambda rows: by_length(rows, "state, batch 64"),
+        "peak of 1": lambda rows: by_length(rows, "peak memory, batch 1"),
+        "peak of 64": lambda rows: by_length(rows, "peak memory, batch 64"),
+        "prompt": lambda rows: by_length(rows, "prompt of one row"),
+        "bars": bars,
+        "picture": lambda rows: GENERATION,
     },
     "language.json": {
         "filters": filters_table,

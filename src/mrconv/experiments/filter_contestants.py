@@ -59,6 +59,8 @@ class Contestant:
 
 SEPARATE, SHARED = "separate filters, no outer product", "shared filters, no outer product"
 MRCONV, GATED = "MRConv", "GatedMRConv"
+#: Of both, as the recipe ``shakespeare`` has them.
+BRANCHES = {"kernel": "modal", "kernel_size": 16}
 #: What the reviewer asked for. Four channels to a filter without an outer product have the filters
 #: of the outer product of width 4.
 ABLATION: tuple[Contestant, ...] = (
@@ -72,7 +74,8 @@ ABLATION: tuple[Contestant, ...] = (
 #: All that learn a language. A further one is one line.
 CONVOLUTIONS: tuple[Contestant, ...] = (
     *ABLATION,
-    Contestant(MRCONV, {"name": "mrconv", "kernel": "modal", "kernel_size": 16}, share=1),
+    Contestant(MRCONV, {"name": "mrconv", **BRANCHES}, share=1),
+    Contestant(GATED, {"name": "gated_mrconv", **BRANCHES}, share=1),
 )
 #: All that learn to recall.
 CONTESTANTS: tuple[Contestant, ...] = (
