@@ -10,15 +10,21 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from mrconv.bench import Row, read_record
+from mrconv.experiments.filter_table import differences_table, filters_table, recall_table
 
 HOME = Path(__file__).resolve().parents[1]
 #: Page of every file of numbers.
 PAGES = {
     "stream.json": HOME / "docs/performance.md",
     "generate.json": HOME / "docs/performance.md",
+    "language.json": HOME / "docs/language.md",
 }
 STREAMS = "![Time of a step and of a chunk against length, one line a form](figures/stream.svg)\n"
 GENERATION = "![Speed and memory of generation against the context](figures/generate.svg)\n"
+FILTERS = (
+    "![Bits per byte and recall against the width of the outer product, every seed a dot]"
+    "(figures/filters.svg)\n"
+)
 SIGNS = {"higher": "at least", "lower": "at most"}
 
 
@@ -91,6 +97,12 @@ TABLES: dict[str, dict[str, Callable[[Sequence[Row]], str]]] = {
         "prompt": lambda rows: by_length(rows, "prompt of one row"),
         "bars": bars,
         "picture": lambda rows: GENERATION,
+    },
+    "language.json": {
+        "filters": filters_table,
+        "recall": recall_table,
+        "differences": differences_table,
+        "picture": lambda rows: FILTERS,
     },
 }
 

@@ -2,6 +2,7 @@
 
 from .contract import InputContract, InputKind
 from .corpora import PythonSource, Shakespeare
+from .excerpt import Excerpt
 from .mnist import MNIST5k
 from .recall import Recall
 from .speech import SpokenDigits
@@ -12,6 +13,7 @@ __all__ = [
     "IGNORED",
     "DataSource",
     "Examples",
+    "Excerpt",
     "InputContract",
     "InputKind",
     "MNIST5k",
