@@ -31,12 +31,14 @@ class Contestant:
         mixer: Settings of the layer, but for ``num_filters``.
         share: Channels to each long filter, which must divide the width; None: it has no filters.
         outer: Width of the outer product, 1 without one; None: not part of the ablation.
+        overrides: Of the recipe, where it would not learn by the recipe's own settings.
     """
 
     name: str
     mixer: Mapping[str, Any]
     share: int | None = None
     outer: int | None = None
+    overrides: tuple[str, ...] = ()
 
     @property
     def step(self) -> int:
@@ -80,7 +82,12 @@ CONVOLUTIONS: tuple[Contestant, ...] = (
 #: All that learn to recall.
 CONTESTANTS: tuple[Contestant, ...] = (
     *CONVOLUTIONS,
-    Contestant("attention", {"name": "attention"}),
+    # of 1e-3, 2e-3 and 5e-3 the rate at which attention learns to recall; the others want 5e-3
+    Contestant(
+        "attention",
+        {"name": "attention"},
+        overrides=("optimizer.lr=1e-3", "optimizer.kernel_lr=1e-3"),
+    ),
 )
 
 
@@ -125,7 +132,7 @@ def sized(name: str, overrides: Sequence[str], contestant: Contestant, width: in
     """
     settings = json.dumps(contestant.settings(width))
     changes = [f"model.backbone.mixer={settings}", f"model.backbone.channels={width}"]
-    recipe = read_recipe(name, [*overrides, *changes])
+    recipe = read_recipe(name, [*overrides, *contestant.overrides, *changes])
     count = sum(one.numel() for one in recipe.make_model().parameters())
     return Fitted(contestant, width, count, recipe)
 
