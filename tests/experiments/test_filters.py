@@ -58,7 +58,10 @@ def test_recipes_of_a_task_differ_in_mixer_width_and_seed_alone(grid):
         settings["data"] = {**settings["data"], "seed": 0}
         backbone = {**settings["model"]["backbone"], "mixer": {}, "channels": 0}
         settings["model"] = {**settings["model"], "backbone": backbone}
+    rates = [settings.pop("optimizer") for settings in recall]
     assert all(one == recall[0] for one in recall)
+    assert [rate["lr"] for rate in rates] == [*[5e-3] * (len(CONTESTANTS) - 1), 1e-3] * 3
+    assert all(rate["lr"] == rate["kernel_lr"] for rate in rates)
     assert len(recall) == STANDARD.seeds * len(CONTESTANTS)
 
 
