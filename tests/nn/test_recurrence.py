@@ -139,6 +139,20 @@ def test_rows_in_pieces_are_rows_together(monkeypatch):
     assert torch.equal(state.modes, whole.modes)
 
 
+def test_frequency_response_of_a_mode_that_ends_at_once():
+    made = ModalRecurrence(1, 1, dtype=F64)
+    with torch.no_grad():
+        made.log_decay.fill_(math.log(30))
+        made.angle.fill_(0.7)
+        made.residue.copy_(torch.tensor([[[0.5, 6e17]]], dtype=F64))
+    omega = torch.linspace(0, torch.pi, 33, dtype=F64)
+    taps, t = made.taps(20).detach(), torch.arange(20)
+    expected = (taps[0] * torch.exp(-1j * omega[:, None] * t)).sum(-1)
+    assert float(taps[0, 2].abs()) > 1e3  # what the large residue is for
+    got = made.frequency_response(omega)[0]
+    assert_close(torch.view_as_real(got), torch.view_as_real(expected), 1e-12)
+
+
 @WINDOWS
 def test_frequency_response(windows):
     made = layer(windows)

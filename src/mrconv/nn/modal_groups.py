@@ -6,6 +6,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from ..kernels.exponentials import complex_product
+
 __all__ = ["Group", "grouped"]
 
 
@@ -39,22 +41,30 @@ class Group(NamedTuple):
 
     def frequency_response(self, omega: Tensor) -> Tensor:
         """Of the group's modes together, (D, n) complex, at omega (n,) in rad a sample."""
-        turn, residue = torch.exp(-1j * omega), torch.view_as_complex(self.residue.contiguous())
-        poles = torch.exp(torch.complex(-self.decay, self.angle))
-        response = torch.zeros(len(self.decay), len(omega), dtype=turn.dtype, device=omega.device)
-        # Re r p^t = (r p^t + its conjugate) / 2; mode by mode, to hold (D, n) only
-        for r, p in zip((residue / 2).unbind(-1), poles.unbind(-1), strict=True):
-            response += self._geometric(r, p, turn) + self._geometric(r.conj(), p.conj(), turn)
+        turn = torch.exp(-1j * omega)
+        response = self._endless(self.residue, turn)
+        if self.end is not None:
+            span = torch.tensor(self.end - self.start, device=omega.device)
+            left = complex_product(self.residue, self.powers(span))
+            response = response - self._endless(left, turn) * torch.exp(-1j * omega * span)
         return response * torch.exp(-1j * omega * self.start)
 
-    def _geometric(self, residue: Tensor, pole: Tensor, turn: Tensor) -> Tensor:
-        """sum_t residue (pole turn)^t over the window.                      (D, n)."""
-        ratio = pole[:, None] * turn
-        total = residue[:, None] / (1 - ratio)
-        if self.end is None:
-            return total
-        ends: Tensor = total * (1 - ratio ** (self.end - self.start))
-        return ends
+    def _endless(self, residue: Tensor, turn: Tensor) -> Tensor:
+        """sum_t Re(residue pole^t) turn^t over the modes.                   (D, n).
+
+        With residue = a + i b, pole = c + i s and z = exp(-i omega), a mode gives
+        (a (1 - c z) - b s z) / ((1 - pole z) (1 - conj(pole) z)). The halves r / (1 - pole z) would
+        cancel: of a mode that ends at once, b may be 1e17 and s 1e-13.
+        """
+        pole = self.powers(torch.ones((), device=turn.device))
+        response = torch.zeros(len(pole), len(turn), dtype=turn.dtype, device=turn.device)
+        # mode by mode, to hold (D, n) only
+        for m in range(pole.shape[1]):
+            (a, b), (c, s) = (one[:, m, :, None].unbind(1) for one in (residue, pole))
+            ratio = torch.complex(c, s) * turn
+            other = torch.complex(c, -s) * turn
+            response += (a - (a * c + b * s) * turn) / ((1 - ratio) * (1 - other))
+        return response
 
 
 def grouped(
