@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import mrconv
-from mrconv.bench import Options, generate, generate_memory, generate_rows, memory
+from mrconv.bench import Options, fresh_generate, generate, generate_memory, generate_rows, memory
 from mrconv.bench.generate import generate_cases
 from mrconv.bench.generate_memory import AGAIN, Memory, rise
 from mrconv.bench.generate_models import (
@@ -305,11 +305,11 @@ def test_a_process_of_its_own_is_told_all(monkeypatch, capsys):
     setting = Memory(SIZES, 32, 2)
     assert generate_memory.peak_bytes(AGAIN, setting) == 5
     ((_, *module, name, threads, content),) = told
-    assert (module, name) == (["-m", "mrconv.bench.generate_memory"], AGAIN)
+    assert (module, name) == (["-m", "mrconv.bench.fresh_generate"], AGAIN)
     assert (int(threads), json.loads(content)) == (torch.get_num_threads(), asdict(setting))
     seen = []
-    monkeypatch.setattr(generate_memory, "rise", lambda *given: seen.append(given) or 6)
-    assert generate_memory.main([name, threads, content]) == 6
+    monkeypatch.setattr(fresh_generate, "rise", lambda *given: seen.append(given) or 6)
+    assert fresh_generate.main([name, threads, content]) == 6
     assert seen == [(AGAIN, setting)]
 
 

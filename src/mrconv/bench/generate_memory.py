@@ -1,12 +1,9 @@
-"""``python -m mrconv.bench.generate_memory NAME THREADS SETTING``: bytes that generation needs.
-
-Started by ``peak_bytes``; SETTING is JSON.
-"""
+"""Peak memory of generation, taken in a process of its own."""
 
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 import torch
@@ -15,7 +12,7 @@ from .generate_models import VOCABULARY, Sizes, StreamName, make_stream, merged_
 from .generate_runs import ROOM, Again, Generating, Prompt
 from .memory import bytes_told, rise_in_memory
 
-__all__ = ["AGAIN", "EXACT", "Memory", "RunName", "main", "peak_bytes", "rise"]
+__all__ = ["AGAIN", "EXACT", "Memory", "RunName", "peak_bytes", "rise"]
 
 RunName = StreamName | Literal["Hyena, run again"]
 AGAIN: Literal["Hyena, run again"] = "Hyena, run again"
@@ -57,7 +54,7 @@ def peak_bytes(name: RunName, setting: Memory) -> int:
         subprocess.CalledProcessError: If the process fails, as when memory does not suffice.
     """
     words = [name, str(torch.get_num_threads()), json.dumps(asdict(setting))]
-    return bytes_told([sys.executable, "-m", "mrconv.bench.generate_memory", *words])
+    return bytes_told([sys.executable, "-m", "mrconv.bench.fresh_generate", *words])
 
 
 def rise(name: RunName, setting: Memory) -> int:
@@ -89,23 +86,3 @@ def _generation(name: RunName, setting: Memory) -> Callable[[int, int], object]:
         generating.step_to(context)  # which is due for the largest tile
 
     return generate
-
-
-def main(words: list[str]) -> int:
-    """Measures what ``peak_bytes`` asks for.
-
-    Args:
-        words: Name, threads, and a setting.
-
-    Returns:
-        Bytes.
-    """
-    name, threads, content = words
-    torch.set_num_threads(int(threads))
-    setting = Memory(**json.loads(content))
-    setting = replace(setting, sizes=Sizes(**setting.sizes))  # type: ignore[arg-type]
-    return rise(name, setting)  # type: ignore[arg-type]
-
-
-if __name__ == "__main__":
-    sys.stdout.write(f"{main(sys.argv[1:])}\n")
