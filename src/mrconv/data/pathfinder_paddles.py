@@ -1,0 +1,223 @@
+"""Every paddle that a Pathfinder image can hold, drawn once: lines between whole pixels."""
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .pathfinder_settings import PathfinderSettings
+
+__all__ = ["FULL", "Paddles", "Stamps", "disc", "paddles"]
+
+#: Value of a pixel that is covered wholly.
+FULL = 255
+#: Two masks may overlap up to this sum.
+OVERLAP = round(1.8 * FULL)
+FAINT = 5
+DEGREES = 360
+
+
+@dataclass(frozen=True)
+class Stamps:
+    """Small pictures as lists of their pixels, all of equal length; a last pixel is repeated."""
+
+    offsets: NDArray[np.int32]
+    """From the centre, in pixels of the padded canvas laid end to end.              (S, P)"""
+    values: NDArray[np.uint8]
+    """(S, P)"""
+
+    @classmethod
+    def of(cls, pictures: NDArray[np.uint8], stride: int, least: int) -> "Stamps":
+        """Of square pictures (S, n, n), n odd, the pixels of at least some value."""
+        half = pictures.shape[1] // 2
+        flat = pictures.reshape(len(pictures), -1)
+        order = np.argsort(flat < least, axis=1, kind="stable")
+        counts = (flat >= least).sum(1)
+        # the pixels in front; behind a picture's last one comes that one again
+        ranks = np.minimum(np.arange(counts.max()), counts[:, None] - 1)
+        chosen = np.take_along_axis(order, ranks, axis=1)
+        rows, columns = np.divmod(chosen, pictures.shape[2])
+        offsets = (rows - half) * stride + columns - half
+        return cls(offsets.astype(np.int32), np.take_along_axis(flat, chosen, axis=1))
+
+    def paint(
+        self,
+        canvas: NDArray[np.uint8] | NDArray[np.float32],
+        centres: NDArray[np.int64],
+        stamps: NDArray[np.int64],
+        contrast: float | None = None,
+    ) -> None:
+        """Gives every pixel the larger of what it has and what a stamp brings.
+
+        Args:
+            canvas: Many images, laid end to end; changed in place.
+            centres: Of stamps that have no pixel in common.                             (A,)
+            stamps: Which.                                                               (A,)
+            contrast: Times the values; None: 1.
+        """
+        where, values = centres[:, None] + self.offsets[stamps], self.values[stamps]
+        if contrast is not None:
+            values = values * np.float32(contrast)
+        canvas[where] = np.maximum(canvas[where], values)
+
+
+@dataclass(frozen=True)
+class Paddles:
+    """Tables of one size of image. Stamp i is centred on a beginning, or on a head.
+
+    For each margin come 360 beginnings, by whole degrees, drawn from their tail; then the paddles
+    of a contour's further steps, drawn from their head backwards, one for each pixel of the circle
+    round a pivot.
+    """
+
+    settings: PathfinderSettings
+    pad: int
+    """Pixels round the image on each side of a canvas."""
+    ink: Stamps
+    """The lines."""
+    hits: Stamps
+    """The pixels of a paddle's mask that can collide: its line made wider by the margin."""
+    shadows: Stamps
+    """The masks made wider by the margin once more: where no head may lie."""
+    advance: NDArray[np.int32]
+    """From a stamp's centre to the pivot of the next paddle.                        (S,)"""
+    turns: NDArray[np.float32]
+    """Weight of each candidate behind each stamp, for its turn.                     (S, C)"""
+    candidates: NDArray[np.int32]
+    """Heads round a pivot, by margin.                                          (margins, C)"""
+    begins: NDArray[np.int32]
+    """First beginning of each margin.                                              (margins,)"""
+    steps: NDArray[np.int32]
+    """First stamp of each margin behind the beginnings.                            (margins,)"""
+
+    @property
+    def side(self) -> int:
+        """Height and width of a canvas."""
+        return self.settings.size + 2 * self.pad
+
+
+@cache
+def paddles(settings: PathfinderSettings) -> Paddles:
+    """The tables, drawn at the first call."""
+    length, widest = settings.paddle_length, max(settings.margins)
+    half = length + int(np.ceil(settings.paddle_thickness)) + widest
+    pad = max(half + widest, length + 3 * widest) + 1
+    stride = settings.size + 2 * pad
+    parts = [_part(settings, margin, half) for margin in settings.margins]
+    count = max(part.circle.shape[0] for part in parts)
+    sizes = [DEGREES + len(part.circle) for part in parts]
+    begins = np.cumsum([0, *sizes[:-1]]).astype(np.int32)
+    joined = _joined(parts)
+    flat = np.array([stride, 1])
+    return Paddles(
+        settings=settings,
+        pad=pad,
+        ink=Stamps.of(joined["ink"], stride, FAINT),
+        hits=Stamps.of(joined["mask"], stride, OVERLAP - FULL),
+        shadows=Stamps.of(joined["shadow"], stride, FAINT),
+        advance=(joined["advance"] @ flat).astype(np.int32),
+        turns=np.concatenate([_padded(part.turns, count) for part in parts]),
+        candidates=np.stack([_padded(part.circle @ flat, count) for part in parts]).astype(np.int32),
+        begins=begins,
+        steps=begins + DEGREES,
+    )
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Tables of one margin, in rows and columns."""
+
+    circle: NDArray[np.int64]
+    advance: NDArray[np.int64]
+    turns: NDArray[np.float32]
+    ink: NDArray[np.uint8]
+    mask: NDArray[np.uint8]
+    shadow: NDArray[np.uint8]
+
+
+def _part(settings: PathfinderSettings, margin: int, half: int) -> _Part:
+    length = settings.paddle_length
+    angles = np.radians(np.arange(DEGREES))
+    around = np.stack([np.sin(angles), np.cos(angles)], 1)  # (360, 2), row and column
+    circle = np.unique(np.rint((length + margin) * around).astype(np.int64), axis=0)
+    along = circle / np.hypot(*circle.T)[:, None]
+    drawn = np.concatenate([around, -along])
+    advance = np.concatenate(
+        [
+            np.rint((length + margin) * around),
+            np.rint((length + 2 * margin) * along) - circle,
+        ]
+    ).astype(np.int64)
+    cosines = np.clip(np.concatenate([around, along]) @ along.T, -1, 1)
+    turned = np.minimum(settings.continuity * np.arccos(cosines), np.pi / 2)
+    ink, mask = (_lines(settings, drawn, wider, half) for wider in (0, margin))
+    return _Part(
+        circle,
+        advance,
+        (np.cos(turned) ** 2).astype(np.float32),
+        ink,
+        mask,
+        _dilated(mask, margin, max(settings.margins)),
+    )
+
+
+def _joined(parts: list[_Part]) -> dict[str, NDArray[np.generic]]:
+    names = ("ink", "mask", "shadow", "advance")
+    return {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+
+
+def _padded(values: NDArray[np.generic], count: int) -> NDArray[np.generic]:
+    """Zeros behind the last axis, up to ``count``."""
+    widths = [(0, 0)] * (values.ndim - 1) + [(0, count - values.shape[-1])]
+    return np.pad(values, widths)
+
+
+def _lines(
+    settings: PathfinderSettings, directions: NDArray[np.float64], wider: int, half: int
+) -> NDArray[np.uint8]:
+    """Lines from the centre, made wider on all sides.                     (S, 2 half + 1, same)."""
+    fine = settings.antialias
+    reach = np.arange(-half * fine, half * fine + 1)
+    rows, columns = np.meshgrid(reach, reach, indexing="ij")
+    row, column = directions[:, 0, None, None], directions[:, 1, None, None]
+    forward, sideward = rows * row + columns * column, rows * column - columns * row
+    length, thickness = settings.paddle_length * fine, settings.paddle_thickness * fine
+    beyond = np.maximum(np.maximum(-forward, forward - length), 0)
+    beside = np.maximum(np.abs(sideward) - thickness / 2, 0)
+    # rounding: a pixel on the edge counts
+    return _reduced(np.hypot(beyond, beside) <= wider * fine + 1e-9, fine)
+
+
+def disc(settings: PathfinderSettings) -> NDArray[np.uint8]:
+    """A mark, (1, n, n)."""
+    fine = settings.antialias
+    half = int(np.ceil(settings.marker_radius)) + 1
+    reach = np.arange(-half * fine, half * fine + 1)
+    inside = np.hypot(*np.meshgrid(reach, reach)) <= settings.marker_radius * fine
+    return _reduced(inside[None], fine)
+
+
+def _reduced(pictures: NDArray[np.bool_], fine: int) -> NDArray[np.uint8]:
+    """Fine pictures (S, 2 h fine + 1, same) by a Lanczos filter of three lobes to (S, 2 h + 1, same)."""
+    small, large = (pictures.shape[1] - 1) // fine + 1, pictures.shape[1]
+    scale = large / small
+    centres = (np.arange(small) + 0.5) * scale
+    away = (np.arange(large) + 0.5 - centres[:, None]) / scale
+    weights = np.sinc(away) * np.sinc(away / 3) * (np.abs(away) < 3)
+    weights /= weights.sum(1, keepdims=True)
+    found = weights @ pictures.astype(np.float64) @ weights.T
+    return np.rint(np.clip(found, 0, 1) * FULL).astype(np.uint8)
+
+
+def _dilated(pictures: NDArray[np.uint8], radius: int, border: int) -> NDArray[np.uint8]:
+    """Largest value within a radius, on pictures made larger by ``border`` on every side."""
+    size = pictures.shape[1]
+    found = np.zeros((len(pictures), size + 2 * border, size + 2 * border), np.uint8)
+    for row in range(-radius, radius + 1):
+        for column in range(-radius, radius + 1):
+            if row * row + column * column <= radius * radius:
+                top, left = border + row, border + column
+                part = found[:, top : top + size, left : left + size]
+                np.maximum(part, pictures, out=part)
+    return found
