@@ -17,22 +17,26 @@ class Draws:
     """Random numbers of each image, one after the other.
 
     Args:
-        keys: One for each image.                                                  (N,)
+        keys: One for each image; later ones may be put in their place.             (N,)
     """
 
     def __init__(self, keys: Keys) -> None:
-        self._keys, self._used = keys, np.zeros(len(keys), np.int64)
+        self.keys, self._used = keys, np.zeros(len(keys), np.int64)
+
+    def renew(self, images: Indices, keys: Keys) -> None:
+        """Other keys for some images, from their first numbers on."""
+        self.keys[images], self._used[images] = keys, 0
 
     def bits(self, images: Indices) -> Keys:
         """The next 64 random bits of each of some images, none twice."""
         self._used[images] += 1
-        return drawn(self._keys[images], self._used[images])
+        return drawn(self.keys[images], self._used[images])
 
     def several(self, images: Indices, count: int) -> Keys:
         """The next ``count`` times 64 random bits of each.                   (A, count)."""
         first = self._used[images, None] + 1
         self._used[images] += count
-        return drawn(self._keys[images, None], first + np.arange(count))
+        return drawn(self.keys[images, None], first + np.arange(count))
 
     def uniform(self, images: Indices) -> NDArray[np.float64]:
         """The next number from 0 to below 1 of each of some images."""
@@ -44,27 +48,21 @@ class Canvases:
 
     Args:
         paddles: Tables.
-        margin: Number of each image's margin among those of the settings.          (N,)
+        count: N, images.
     """
 
-    def __init__(self, paddles: Paddles, margin: Indices) -> None:
-        self.paddles, self.margin = paddles, margin
+    def __init__(self, paddles: Paddles, count: int) -> None:
+        self.paddles = paddles
         self._area = paddles.side**2
         self._empty = [_empty(paddles, margin) for margin in (0, *paddles.settings.margins)]
-        shape = (len(margin), 2, self._area)
+        shape = (count, 2, self._area)
         self._hits, self._shadows = np.empty(shape, np.uint8), np.empty(shape, np.uint8)
 
-    def clear(self, images: Indices) -> None:
-        """Empties both canvases of some images, but for their borders."""
+    def clear(self, images: Indices, margin: Indices) -> None:
+        """Empties both canvases of some images but for the border that their margin gives."""
         self._hits[images] = self._empty[0]
-        for number in range(len(self._empty) - 1):
-            mine = images[self.margin[images] == number]
-            self._shadows[mine] = self._empty[number + 1]
-
-    def merge(self, images: Indices) -> None:
-        """Both canvases of some images become the union of them."""
-        for plane in (self._hits, self._shadows):
-            plane[images] = plane[images].max(1, keepdims=True)
+        for number, empty in enumerate(self._empty[1:]):
+            self._shadows[images[margin == number]] = empty
 
     def copy(self, images: Indices, origin: int) -> None:
         """The other canvas of some images becomes like the one given."""
@@ -93,18 +91,19 @@ class Canvases:
         Returns:
             As ``centres``.
         """
-        start = self._start(images, which)
-        table, extra = self.paddles.hits, (1,) * (centres.ndim - 1)
-        start = start.reshape(-1, *extra, 1) + table.offsets[stamps].reshape(len(stamps), *extra, -1)
-        found = self._hits.reshape(-1)[centres[..., None] + start]
+        table = self.paddles.hits
+        offsets = self._start(images, which)[:, None] + table.offsets[stamps]
         # sum of both at least OVERLAP, without leaving the eight bits
-        limit = (OVERLAP - table.values[stamps].astype(np.int16)).astype(np.uint8)
-        return (found >= limit.reshape(len(stamps), *extra, -1)).any(-1)
+        limits = (OVERLAP - table.values[stamps].astype(np.int16)).astype(np.uint8)
+        if centres.ndim == 2:
+            offsets, limits = offsets[:, None], limits[:, None]
+        return (self._hits.reshape(-1)[centres[..., None] + offsets] >= limits).any(-1)
 
-    def heads(self, images: Indices, which: int, pivots: Indices, last: Indices) -> NDArray[np.float32]:
-        """Weights of the heads round each pivot behind the last paddle, summed up.   (A, C)."""
-        positions = self._start(images, which)[:, None] + pivots[:, None]
-        positions = positions + self.paddles.candidates[self.margin[images]]
+    def heads(
+        self, images: Indices, which: int, pivots: Indices, last: Indices
+    ) -> NDArray[np.float32]:
+        """Weights of the paddles that may follow the last one, summed up.            (A, C)."""
+        positions = (self._start(images, which) + pivots)[:, None] + self.paddles.heads[last]
         free = FULL - self._shadows.reshape(-1)[positions]
         return np.cumsum(self.paddles.turns[last] * free, axis=1)
 

@@ -9,7 +9,7 @@ from .pathfinder_canvas import Indices
 from .pathfinder_contours import Contours, drawn_contours
 from .pathfinder_paddles import Paddles, Stamps, disc, paddles
 from .pathfinder_settings import PathfinderSettings
-from .random_streams import Keys, below
+from .random_streams import Keys, below, drawn
 
 __all__ = ["Pictures", "random_pictures"]
 
@@ -37,9 +37,9 @@ def random_pictures(settings: PathfinderSettings, keys: Keys, contour_length: in
         contour_length: Paddles of each of the two contours.
     """
     tables = paddles(settings)
-    contours, draws = drawn_contours(tables, keys, contour_length)
+    contours = drawn_contours(tables, keys, contour_length)
     images = np.arange(len(keys))
-    bits = draws.bits(images)
+    bits = drawn(~keys, 0)  # the distractors' numbers begin behind this one
     snake, label = below(bits, 2), (bits >> np.uint64(63)).astype(np.int64)
     # unless both belong to it, the second mark is the end of the other contour
     other = np.where(label == 1, snake, 1 - snake)

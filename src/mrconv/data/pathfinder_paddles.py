@@ -22,7 +22,7 @@ DEGREES = 360
 class Stamps:
     """Small pictures as lists of their pixels, all of equal length; a last pixel is repeated."""
 
-    offsets: NDArray[np.int32]
+    offsets: NDArray[np.int64]
     """From the centre, in pixels of the padded canvas laid end to end.              (S, P)"""
     values: NDArray[np.uint8]
     """(S, P)"""
@@ -39,7 +39,7 @@ class Stamps:
         chosen = np.take_along_axis(order, ranks, axis=1)
         rows, columns = np.divmod(chosen, pictures.shape[2])
         offsets = (rows - half) * stride + columns - half
-        return cls(offsets.astype(np.int32), np.take_along_axis(flat, chosen, axis=1))
+        return cls(offsets, np.take_along_axis(flat, chosen, axis=1))
 
     def paint(
         self,
@@ -80,21 +80,25 @@ class Paddles:
     """The pixels of a paddle's mask that can collide: its line made wider by the margin."""
     shadows: Stamps
     """The masks made wider by the margin once more: where no head may lie."""
-    advance: NDArray[np.int32]
+    advance: NDArray[np.int64]
     """From a stamp's centre to the pivot of the next paddle.                        (S,)"""
+    following: NDArray[np.int64]
+    """Stamps that may come behind each stamp.                                       (S, C)"""
+    heads: NDArray[np.int64]
+    """From a pivot to the centre of each of them.                                   (S, C)"""
     turns: NDArray[np.float32]
-    """Weight of each candidate behind each stamp, for its turn.                     (S, C)"""
-    candidates: NDArray[np.int32]
-    """Heads round a pivot, by margin.                                          (margins, C)"""
-    begins: NDArray[np.int32]
+    """Weight of each for its turn; 0 behind the last one.                           (S, C)"""
+    begins: NDArray[np.int64]
     """First beginning of each margin.                                              (margins,)"""
-    steps: NDArray[np.int32]
-    """First stamp of each margin behind the beginnings.                            (margins,)"""
 
     @property
     def side(self) -> int:
         """Height and width of a canvas."""
         return self.settings.size + 2 * self.pad
+
+    def place(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where a pixel of the image lies on a canvas laid end to end."""
+        return (rows + self.pad) * self.side + columns + self.pad
 
 
 @cache
@@ -105,22 +109,28 @@ def paddles(settings: PathfinderSettings) -> Paddles:
     pad = max(half + widest, length + 3 * widest) + 1
     stride = settings.size + 2 * pad
     parts = [_part(settings, margin, half) for margin in settings.margins]
-    count = max(part.circle.shape[0] for part in parts)
-    sizes = [DEGREES + len(part.circle) for part in parts]
-    begins = np.cumsum([0, *sizes[:-1]]).astype(np.int32)
-    joined = _joined(parts)
+    begins = np.cumsum([0, *(len(part.advance) for part in parts[:-1])])
     flat = np.array([stride, 1])
+    choices = [
+        _sorted_choices(part, begin, part.circle @ flat)
+        for part, begin in zip(parts, begins, strict=True)
+    ]
+    count = max(turns.shape[1] for _, _, turns in choices)
+    following, heads, turns = (
+        np.concatenate([np.pad(table, ((0, 0), (0, count - table.shape[1]))) for table in tables])
+        for tables in zip(*choices, strict=True)
+    )
     return Paddles(
         settings=settings,
         pad=pad,
-        ink=Stamps.of(joined["ink"], stride, FAINT),
-        hits=Stamps.of(joined["mask"], stride, OVERLAP - FULL),
-        shadows=Stamps.of(joined["shadow"], stride, FAINT),
-        advance=(joined["advance"] @ flat).astype(np.int32),
-        turns=np.concatenate([_padded(part.turns, count) for part in parts]),
-        candidates=np.stack([_padded(part.circle @ flat, count) for part in parts]).astype(np.int32),
+        ink=Stamps.of(np.concatenate([part.ink for part in parts]), stride, FAINT),
+        hits=Stamps.of(np.concatenate([part.mask for part in parts]), stride, OVERLAP - FULL),
+        shadows=Stamps.of(np.concatenate([part.shadow for part in parts]), stride, FAINT),
+        advance=np.concatenate([part.advance for part in parts]) @ flat,
+        following=following,
+        heads=heads,
+        turns=turns,
         begins=begins,
-        steps=begins + DEGREES,
     )
 
 
@@ -150,27 +160,28 @@ def _part(settings: PathfinderSettings, margin: int, half: int) -> _Part:
         ]
     ).astype(np.int64)
     cosines = np.clip(np.concatenate([around, along]) @ along.T, -1, 1)
-    turned = np.minimum(settings.continuity * np.arccos(cosines), np.pi / 2)
+    turned = settings.continuity * np.arccos(cosines)
+    # exactly 0 from a right angle on: a smallest weight would be drawn where it is the only one
+    weights = np.where(turned < np.pi / 2, np.cos(turned) ** 2, 0).astype(np.float32)
     ink, mask = (_lines(settings, drawn, wider, half) for wider in (0, margin))
     return _Part(
         circle,
         advance,
-        (np.cos(turned) ** 2).astype(np.float32),
+        weights,
         ink,
         mask,
         _dilated(mask, margin, max(settings.margins)),
     )
 
 
-def _joined(parts: list[_Part]) -> dict[str, NDArray[np.generic]]:
-    names = ("ink", "mask", "shadow", "advance")
-    return {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-
-
-def _padded(values: NDArray[np.generic], count: int) -> NDArray[np.generic]:
-    """Zeros behind the last axis, up to ``count``."""
-    widths = [(0, 0)] * (values.ndim - 1) + [(0, count - values.shape[-1])]
-    return np.pad(values, widths)
+def _sorted_choices(
+    part: _Part, begin: np.int64, circle: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+    """What may follow each stamp of a margin: stamps, heads from the pivot, weights.  (S, C) each."""
+    count = (part.turns > 0).sum(1).max()
+    order = np.argsort(part.turns == 0, axis=1, kind="stable")[:, :count]
+    turns = np.take_along_axis(part.turns, order, axis=1)
+    return begin + DEGREES + order, circle[order], turns
 
 
 def _lines(

@@ -40,7 +40,7 @@ class PathfinderSettings:
 #: The order of the numbers is that of the fields above.
 SETTINGS: Mapping[int, PathfinderSettings] = {
     32: PathfinderSettings(32, 1, 2, 0.5, (1,), 1.5, 7, 1.0, 20, 1.5, 2.0),
-    64: PathfinderSettings(64, 1, 5, 1.0, (1,), 2.5, 12, 1.8, 22, 0.8, 0.8),
+    64: PathfinderSettings(64, 1, 5, 1.0, (1,), 2.5, 12, 1.0, 22, 0.8, 0.8),
     128: PathfinderSettings(128, 1, 5, 1.5, (2, 3), 3.0, 20, 1.8, 35, 0.9, 0.9),
     256: PathfinderSettings(256, 22, 5, 2.0, (3,), 5.0, 27, 1.8, 30, 1.0, 1.0),
 }
