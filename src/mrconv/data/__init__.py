@@ -2,7 +2,12 @@
 
 from .contract import InputContract, InputKind
 from .corpora import PythonSource, Shakespeare
+from .listops import ListOps
+from .listops_expressions import Grammar
+from .listops_generator import generate_listops
 from .mnist import MNIST5k
+from .pathfinder import Pathfinder
+from .pathfinder_generator import generate_pathfinder
 from .recall import Recall
 from .speech import SpokenDigits
 from .splits import IGNORED, DataSource, Examples, SplitName, Splits
@@ -12,9 +17,12 @@ __all__ = [
     "IGNORED",
     "DataSource",
     "Examples",
+    "Grammar",
     "InputContract",
     "InputKind",
+    "ListOps",
     "MNIST5k",
+    "Pathfinder",
     "PythonSource",
     "Recall",
     "Shakespeare",
@@ -22,4 +30,6 @@ __all__ = [
     "Splits",
     "SpokenDigits",
     "Text",
+    "generate_listops",
+    "generate_pathfinder",
 ]

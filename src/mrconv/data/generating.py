@@ -46,7 +46,7 @@ def claim_folder(owner: str, folder: Path, settings: Mapping[str, Any]) -> None:
     Raises:
         FileError: If the folder holds other files, or examples made with other settings.
     """
-    file = folder / SETTINGS
+    file, settings = folder / SETTINGS, json.loads(json.dumps(settings))
     if not file.exists():
         others = sorted(entry.name for entry in folder.glob("[!.]*"))
         if others:

@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
-__all__ = ["LEVELS", "SETTINGS", "Level", "PathfinderSettings", "folder_name"]
+from ..errors import FileError
+
+__all__ = ["LEVELS", "SETTINGS", "Level", "PathfinderSettings", "folder_name", "metadata"]
 
 Level = Literal["easy", "intermediate", "hard"]
 #: Paddles of a contour.
@@ -49,3 +52,24 @@ SETTINGS: Mapping[int, PathfinderSettings] = {
 def folder_name(level: Level) -> str:
     """Folder of a level's images, as published."""
     return "curv_baseline" if level == "easy" else f"curv_contour_length_{LEVELS[level]}"
+
+
+def metadata(file: Path) -> list[tuple[str, int]]:
+    """What a folder's metadata say: each image's path below the level's folder, and its label.
+
+    Args:
+        file: metadata/NUMBER.npy, which is text despite its name.
+
+    Raises:
+        FileError: If a line is of another form.
+    """
+    found = []
+    for number, line in enumerate(file.read_bytes().splitlines(), 1):
+        words = line.split()
+        if len(words) < 4 or words[3] not in (b"0", b"1") or not line.isascii():
+            raise FileError(
+                f"{file}, line {number}: must be folder, file, number, a label 0 or 1, and further "
+                f"numbers; got {line[:60]!r}. Copy or generate the set again."
+            )
+        found.append((f"{words[0].decode()}/{words[1].decode()}", int(words[3])))
+    return found
