@@ -27,8 +27,8 @@ OPERATORS = ("[MIN", "[MAX", "[MED", "[SM")
 TOKENS = (*SPECIAL, *OPERATORS, "X", *"0123456789")
 PAD, UNKNOWN, END = range(3)
 _GET = "Generate the set: mrconv data listops --out DIR"
-#: One byte for each operator, none of which stands elsewhere.
-SHORT = {name.encode(): bytes([code]) for name, code in zip(OPERATORS, b"nxms", strict=True)}
+#: One byte for each operator, none of which is ASCII.
+SHORT = {name.encode(): bytes([0xF0 + number]) for number, name in enumerate(OPERATORS)}
 _KNOWN = (*SHORT.values(), b"]", *(b"%d" % digit for digit in range(10)))
 NUMBERS = np.full(256, UNKNOWN, np.uint8)
 NUMBERS[list(b"".join(_KNOWN))] = np.arange(len(SPECIAL), len(TOKENS))
@@ -138,7 +138,8 @@ def _parsed(where: str, line: bytes) -> tuple[NDArray[np.uint8], int]:
     # of right text every word has become one byte
     parentheses = source.count(b"(") + source.count(b")")
     blanks = source.count(b" ") + 1
-    if UNKNOWN in tokens or not len(tokens) or len(tokens) + parentheses != blanks:
+    right = len(tokens) and source.isascii() and UNKNOWN not in tokens
+    if not right or len(tokens) + parentheses != blanks:
         raise FileError(
             f"{where}: the expression must consist of digits, {', '.join(OPERATORS)}, ] and "
             f"parentheses with a blank between two; got {source[:40]!r}. {_GET}"

@@ -143,23 +143,25 @@ class _Files:
         self._known: set[bytes] = set()
 
     def __enter__(self) -> "_Files":
+        for name, size in self.sizes.items() if self.done else ():
+            file = next((file for file in self._names(name) if file.exists()), None)
+            found = file.stat().st_size if file else 0
+            if found < size:
+                raise FileError(
+                    f"ListOps: {self.folder / name} must hold at least the {size} bytes that were "
+                    f"generated; got {found}. Choose another folder to generate anew."
+                )
         for name, size in self.sizes.items():
-            final, part = self.folder / name, self.folder / (name + PART)
+            final, part = self._names(name)
             if final.exists():
                 os.replace(final, part)
-            file = part.open("a+b")
+            self._open[name] = grown = part.open("a+b")
             if self.done == 0:
-                file.truncate(0)
-                file.write(HEADER)
-            self._open[name] = file
-            if file.seek(0, os.SEEK_END) < size:
-                raise FileError(
-                    f"ListOps: {part} must hold at least the {size} bytes that were generated; "
-                    f"got {file.tell()}. Choose another folder to generate anew."
-                )
-            file.truncate(size)
-            file.seek(0)
-            self._known.update(map(_digest, islice(file, 1, None)))
+                grown.truncate(0)
+                grown.write(HEADER)
+            grown.truncate(size)
+            grown.seek(0)
+            self._known.update(map(_digest, islice(grown, 1, None)))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -188,9 +190,13 @@ class _Files:
     def publish(self) -> None:
         """Gives the files their names."""
         for name in self.sizes:
-            part = self.folder / (name + PART)
+            final, part = self._names(name)
             if part.exists():
-                os.replace(part, self.folder / name)
+                os.replace(part, final)
+
+    def _names(self, name: str) -> tuple[Path, Path]:
+        """Of a file that is finished, and of one that is not."""
+        return self.folder / name, self.folder / (name + PART)
 
 
 def _digest(line: bytes) -> bytes:
