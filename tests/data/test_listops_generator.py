@@ -76,7 +76,7 @@ def facts(line: str) -> tuple[int, tuple[int, int, int, int, int]]:
 
 def test_published_expressions():
     """Bounds, values, acceptance, mean length and classes of expressions as published."""
-    lines = lines_of(Grammar(), 8192)
+    lines = lines_of(Grammar(), 4096)
     found = [facts(line) for line in lines]
     assert all(target == told[0] for target, told in found)
     lengths = np.array([told[1] for _, told in found])
@@ -84,13 +84,13 @@ def test_published_expressions():
     assert max(told[2] for _, told in found) == 10
     assert (min(told[3] for _, told in found), max(told[4] for _, told in found)) == (2, 10)
     # measured by a recursive program: 8.3 % of the tries, 1065 tokens in the mean
-    assert len(lines) / 8192 == pytest.approx(0.083, abs=0.009)
-    assert lengths.mean() == pytest.approx(1065, abs=50)
+    assert len(lines) / 4096 == pytest.approx(0.083, abs=0.013)
+    assert lengths.mean() == pytest.approx(1065, abs=70)
     shares = np.bincount([target for target, _ in found], minlength=10) / len(found)
     # minima and maxima reach the ends: 49 and 38 of 300 there
-    assert shares[0] == pytest.approx(0.16, abs=0.04)
-    assert shares[9] == pytest.approx(0.14, abs=0.04)
-    assert ((shares[1:9] > 0.055) & (shares[1:9] < 0.11)).all()
+    assert shares[0] == pytest.approx(0.16, abs=0.06)
+    assert shares[9] == pytest.approx(0.14, abs=0.06)
+    assert ((shares[1:9] > 0.04) & (shares[1:9] < 0.13)).all()
 
 
 def naive(random: np.random.Generator, grammar: Grammar, depth: int = 1):
@@ -105,16 +105,16 @@ def naive(random: np.random.Generator, grammar: Grammar, depth: int = 1):
 
 def test_values_and_lengths_are_distributed_as_by_recursion():
     grammar, random = Grammar(5, 4, 3, 60), np.random.default_rng(0)
-    tries = 30_000
+    tries = 15_000
     slow = [one for one in (naive(random, grammar) for _ in range(tries)) if 3 < one[1] < 60]
     quick = [facts(line)[1] for line in lines_of(grammar, tries)]
-    assert len(quick) == pytest.approx(len(slow), rel=0.05)
+    assert len(quick) == pytest.approx(len(slow), rel=0.07)
     for column, size in ((0, 10), (1, 60)):
         one, two = (
             np.bincount([row[column] for row in rows], minlength=size) / len(rows)
             for rows in (slow, quick)
         )
-        assert np.abs(one - two).sum() < 0.12
+        assert np.abs(one - two).sum() < 0.16
 
 
 @pytest.mark.parametrize("grammar", [SMALL, Grammar(2, 2, 0, 9), Grammar(3, 5, 0, 2)], ids=str)
@@ -240,10 +240,11 @@ def test_a_file_that_was_changed(tmp_path, says):
         generate_listops(tmp_path, 20, grammar=SMALL)
 
 
-def test_more_than_there_are(tmp_path, says):
+def test_more_than_there_are(tmp_path, says, monkeypatch):
+    monkeypatch.setattr(module, "TRIES", 64)
     sentence = (
         "ListOps: there must be count=11 different expressions of these lengths; got 10, and none "
-        "more in 409600 tries. Lower count, or widen the bounds."
+        "more in 3200 tries. Lower count, or widen the bounds."
     )
     with says(ArgumentError, sentence):
         generate_listops(tmp_path, 11, grammar=Grammar(max_depth=1, min_length=0))

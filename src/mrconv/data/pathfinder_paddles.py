@@ -82,6 +82,8 @@ class Paddles:
     """The masks made wider by the margin once more: where no head may lie."""
     advance: NDArray[np.int64]
     """From a stamp's centre to the pivot of the next paddle.                        (S,)"""
+    ends: NDArray[np.float64]
+    """Row and column of each paddle's tail and head, from the stamp's centre.       (S, 2, 2)"""
     following: NDArray[np.int64]
     """Stamps that may come behind each stamp.                                       (S, C)"""
     heads: NDArray[np.int64]
@@ -127,6 +129,7 @@ def paddles(settings: PathfinderSettings) -> Paddles:
         hits=Stamps.of(np.concatenate([part.mask for part in parts]), stride, OVERLAP - FULL),
         shadows=Stamps.of(np.concatenate([part.shadow for part in parts]), stride, FAINT),
         advance=np.concatenate([part.advance for part in parts]) @ flat,
+        ends=np.concatenate([part.ends for part in parts]),
         following=following,
         heads=heads,
         turns=turns,
@@ -139,6 +142,7 @@ class _Part:
     """Tables of one margin, in rows and columns."""
 
     circle: NDArray[np.int64]
+    ends: NDArray[np.float64]
     advance: NDArray[np.int64]
     turns: NDArray[np.float32]
     ink: NDArray[np.uint8]
@@ -164,8 +168,11 @@ def _part(settings: PathfinderSettings, margin: int, half: int) -> _Part:
     # exactly 0 from a right angle on: a smallest weight would be drawn where it is the only one
     weights = np.where(turned < np.pi / 2, np.cos(turned) ** 2, 0).astype(np.float32)
     ink, mask = (_lines(settings, drawn, wider, half) for wider in (0, margin))
+    tails = np.concatenate([0 * around, -length * along])
+    heads = np.concatenate([length * around, 0 * along])
     return _Part(
         circle,
+        np.stack([tails, heads], 1),
         advance,
         weights,
         ink,
