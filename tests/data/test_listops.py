@@ -144,5 +144,7 @@ def test_what_is_no_expression(folder, says, source):
 
 @pytest.mark.parametrize("name", ["length", "limit"])
 def test_wrong_numbers(says, name):
-    with says(ArgumentError, f"ListOps: {name} must be at least 1; got {name}=0. Pass a larger {name}."):
+    with says(
+        ArgumentError, f"ListOps: {name} must be at least 1; got {name}=0. Pass a larger {name}."
+    ):
         ListOps("folder", **{name: 0})

@@ -153,7 +153,9 @@ def test_files_are_those_published(tmp_path):
         lines += body
     assert len(set(lines)) == 150  # none twice
     assert all(target == told[0] for target, told in map(facts, lines))
-    assert sorted(file.name for file in tmp_path.glob("[!.]*")) == sorted((*FILES, "generated.json"))
+    assert sorted(file.name for file in tmp_path.glob("[!.]*")) == sorted(
+        (*FILES, "generated.json")
+    )
 
 
 def test_more_examples_are_added_behind_the_others(tmp_path):

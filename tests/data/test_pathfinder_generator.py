@@ -154,7 +154,11 @@ def test_sizes_that_are_not_published(tmp_path, says, size):
 @pytest.mark.parametrize(
     ("error", "settings", "sentence"),
     [
-        (ArgumentError, {"count": 0}, "count must be at least 1; got count=0. Pass a larger count."),
+        (
+            ArgumentError,
+            {"count": 0},
+            "count must be at least 1; got count=0. Pass a larger count.",
+        ),
         (ArgumentError, {"seed": -1}, "seed must be at least 0; got seed=-1. Pass a larger seed."),
         (
             DtypeError,
@@ -164,8 +168,7 @@ def test_sizes_that_are_not_published(tmp_path, says, size):
         (
             ArgumentError,
             {"level": "herd"},
-            "level must be one of 'easy', 'intermediate', 'hard'; got 'herd'. "
-            "Did you mean 'hard'?",
+            "level must be one of 'easy', 'intermediate', 'hard'; got 'herd'. Did you mean 'hard'?",
         ),
     ],
     ids=str,

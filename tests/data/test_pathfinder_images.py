@@ -1,5 +1,7 @@
 """Pathfinder images: contours built again from their heads, and joined marks by flood fill."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.ndimage import label as flood
@@ -54,7 +56,7 @@ def contours_of(size: int, found, image: int):
 def trace(canvas: np.ndarray, ends) -> None:
     """A thin line through all tails and heads of a contour, over its gaps."""
     points = np.array([point for pair in ends for point in pair])
-    for one, other in zip(points, points[1:], strict=False):
+    for one, other in pairwise(points):
         steps = int(np.abs(other - one).max() * FINE * 2) + 2
         line = one + np.linspace(0, 1, steps)[:, None] * (other - one)
         rows, columns = np.rint((line + 1) * FINE).astype(int).T

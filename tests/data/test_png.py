@@ -19,7 +19,9 @@ def chunk(name: bytes, data: bytes) -> bytes:
 
 def guess(kind: int, left: int, up: int, corner: int) -> int:
     near = left + up - corner
-    paeth = min((abs(near - left), 0, left), (abs(near - up), 1, up), (abs(near - corner), 2, corner))
+    paeth = min(
+        (abs(near - left), 0, left), (abs(near - up), 1, up), (abs(near - corner), 2, corner)
+    )
     return (0, left, up, (left + up) // 2, paeth[2])[kind]
 
 
@@ -90,7 +92,10 @@ def test_damaged_files(says):
         (SIGNATURE, "no end"),
         (WHOLE[:-12], "no end"),
         (bytes(flipped), "a wrong checksum at byte 33"),
-        (WHOLE[:33] + chunk(b"IEND", b""), "Error -5 while decompressing data: incomplete or truncated stream"),
+        (
+            WHOLE[:33] + chunk(b"IEND", b""),
+            "Error -5 while decompressing data: incomplete or truncated stream",
+        ),
     ):
         with says(FileError, f"a.png: must be a whole PNG file; got {what}. {AGAIN}"):
             unpacked("a.png", data, 4, 4)

@@ -116,6 +116,11 @@ def in_order(
 def _end_with_parent() -> None:
     """Lets a worker end at once at Ctrl-C, and when the process that waits for it is killed."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    threading.Thread(target=_await_parent, daemon=True).start()
+
+
+def _await_parent() -> None:
     parent = parent_process()
     if parent is not None:
-        threading.Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
+        parent.join()
+        os._exit(1)

@@ -92,7 +92,8 @@ class ListOps:
         return Splits(**parts, contract=contract, labels=tuple("0123456789"))
 
     def _examples(self, file: Path) -> Examples:
-        rows, targets = [], []
+        rows: list[NDArray[np.uint8]] = []
+        targets: list[int] = []
         try:
             with file.open("rb") as lines:
                 _check_header(file, lines.readline())
@@ -111,8 +112,8 @@ class ListOps:
             raise FileError(f"{file}: must hold at least one example; got none. {_GET}")
         lengths = torch.tensor([len(row) for row in rows])
         x = torch.full((len(rows), int(lengths.max())), PAD)  # (N, L)
-        for row, tokens in enumerate(rows):
-            x[row, : len(tokens)] = torch.from_numpy(tokens)
+        for number, tokens in enumerate(rows):
+            x[number, : len(tokens)] = torch.from_numpy(tokens)
         return Examples(x, torch.tensor(targets), lengths)
 
 

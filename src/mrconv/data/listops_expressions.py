@@ -1,6 +1,7 @@
 """Random ListOps expressions, thousands at once: level by level, then as text."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,7 +151,7 @@ def expression_lines(levels: list[Level]) -> list[bytes]:
         text[starts + widths[depth + 1] + 1] = CLOSE
     whole = text.tobytes()
     bounds = [0, *ends.tolist()]
-    return [whole[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+    return [whole[a:b] for a, b in pairwise(bounds)]
 
 
 def _ranks(counts: Integers) -> Integers:

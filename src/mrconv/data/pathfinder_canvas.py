@@ -97,7 +97,8 @@ class Canvases:
         limits = (OVERLAP - table.values[stamps].astype(np.int16)).astype(np.uint8)
         if centres.ndim == 2:
             offsets, limits = offsets[:, None], limits[:, None]
-        return (self._hits.reshape(-1)[centres[..., None] + offsets] >= limits).any(-1)
+        taken = self._hits.reshape(-1)[centres[..., None] + offsets] >= limits
+        return np.any(taken, axis=-1)
 
     def heads(
         self, images: Indices, which: int, pivots: Indices, last: Indices

@@ -101,4 +101,4 @@ def _begin(snake: Growing, images: Indices, margin: Indices) -> NDArray[np.bool_
     fits = ~snake.canvases.collide(images, snake.which, stamps, centres)
     snake.stamps[images, 0] = stamps
     snake.centres[images, 0] = centres[np.arange(len(images)), fits.argmax(1)]
-    return fits.any(1)
+    return np.any(fits, axis=1)

@@ -38,7 +38,7 @@ def _cross(one: Floats, other: Floats) -> NDArray[np.bool_]:
     sides = [_sides(one, other), _sides(other, one).swapaxes(1, 2)]
     # a part's ends lie on two sides of the other part
     parts = [sides[0][:, :, :-1] * sides[0][:, :, 1:], sides[1][:, :-1] * sides[1][:, 1:]]
-    return ((parts[0] < 0) & (parts[1] < 0)).any((1, 2))
+    return np.any((parts[0] < 0) & (parts[1] < 0), axis=(1, 2))
 
 
 def _sides(line: Floats, points: Floats) -> Floats:

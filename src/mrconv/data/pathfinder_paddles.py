@@ -57,9 +57,8 @@ class Stamps:
             contrast: Times the values; None: 1.
         """
         where, values = centres[:, None] + self.offsets[stamps], self.values[stamps]
-        if contrast is not None:
-            values = values * np.float32(contrast)
-        canvas[where] = np.maximum(canvas[where], values)
+        scaled = values if contrast is None else values * np.float32(contrast)
+        canvas[where] = np.maximum(canvas[where], scaled)
 
 
 @dataclass(frozen=True)
@@ -184,7 +183,7 @@ def _part(settings: PathfinderSettings, margin: int, half: int) -> _Part:
 def _sorted_choices(
     part: _Part, begin: np.int64, circle: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
-    """What may follow each stamp of a margin: stamps, heads from the pivot, weights.  (S, C) each."""
+    """Stamps that may follow each stamp of a margin, their heads, their weights.  (S, C) each."""
     count = (part.turns > 0).sum(1).max()
     order = np.argsort(part.turns == 0, axis=1, kind="stable")[:, :count]
     turns = np.take_along_axis(part.turns, order, axis=1)
@@ -217,7 +216,7 @@ def disc(settings: PathfinderSettings) -> NDArray[np.uint8]:
 
 
 def _reduced(pictures: NDArray[np.bool_], fine: int) -> NDArray[np.uint8]:
-    """Fine pictures (S, 2 h fine + 1, same) by a Lanczos filter of three lobes to (S, 2 h + 1, same)."""
+    """By a Lanczos filter of three lobes from (S, 2 h fine + 1, same) to (S, 2 h + 1, same)."""
     small, large = (pictures.shape[1] - 1) // fine + 1, pictures.shape[1]
     scale = large / small
     centres = (np.arange(small) + 0.5) * scale

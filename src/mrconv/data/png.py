@@ -75,7 +75,8 @@ def unpacked(name: str, data: bytes, height: int, width: int) -> NDArray[np.uint
     table = np.frombuffer(lines, np.uint8)
     if table.size != height * (1 + width) or table[:: 1 + width].max() > PAETH:
         raise FileError(
-            f"{name}: must be a whole PNG file; got lines that do not fit. Copy or generate it again."
+            f"{name}: must be a whole PNG file; got lines that do not fit. "
+            "Copy or generate it again."
         )
     return table.reshape(height, 1 + width)
 

@@ -56,4 +56,4 @@ def below(bits: Keys, limit: NDArray[np.integer] | int) -> NDArray[np.int64]:
 
 def uniform(bits: Keys) -> NDArray[np.float64]:
     """Numbers from 0 to below 1 out of the first 53 bits."""
-    return (bits >> SHIFTS[4]) * 2.0**-53
+    return (bits >> SHIFTS[4]).astype(np.float64) * 2.0**-53
