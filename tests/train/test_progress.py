@@ -3,7 +3,13 @@ import io
 import pytest
 import torch
 
-from mrconv.train.progress import EpochRow, SilentProgress, TextProgress, clock
+from mrconv.train.progress import (
+    CountProgress,
+    EpochRow,
+    SilentProgress,
+    TextProgress,
+    clock,
+)
 
 
 class Terminal(io.StringIO):
@@ -86,3 +92,41 @@ def test_durations() -> None:
         "1 h 00 min",
         "25 h 00 min",
     ]
+
+
+def test_a_count_tells_each_tenth(time_is) -> None:
+    stream = io.StringIO()
+    progress = CountProgress(stream, "dots")
+    for done, seconds in ((20, 0), (25, 1), (31, 11), (39, 12), (97, 77), (100, 80)):
+        time_is(seconds)
+        progress(done, 100)
+    progress.close()
+    assert stream.getvalue() == (
+        "dots 31/100  1 min 09 s left\ndots 97/100  3 s left\ndots 100/100\n"
+    )
+
+
+def test_a_count_on_a_terminal_is_one_line(time_is, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    stream = Terminal()
+    progress = CountProgress(stream, "dots")
+    progress(0, 8)
+    time_is(0.05)
+    progress(1, 8)  # too soon to draw
+    time_is(30)
+    progress(6, 8)
+    progress(8, 8)
+    progress.close()
+    progress.close()
+    lines = stream.getvalue().split("\r")[1:]
+    assert lines == [
+        f"dots 0/8  [{'.' * 30}]\x1b[K",
+        f"dots 6/8  [{'#' * 22}{'.' * 8}]  10 s left\x1b[K",
+        f"dots 8/8  [{'#' * 30}]\x1b[K\n",
+    ]
+
+
+def test_a_count_that_is_done_already_is_told_on_a_terminal_only() -> None:
+    for stream, expected in ((io.StringIO(), ""), (Terminal(), "dots 5/5")):
+        CountProgress(stream, "dots")(5, 5)
+        assert expected in stream.getvalue() and bool(stream.getvalue()) == bool(expected)

@@ -23,6 +23,7 @@ VERBS = (
     "inspect",
     "bench",
     "table",
+    "data",
 )
 
 DESCRIPTION = """\

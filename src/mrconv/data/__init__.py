@@ -3,7 +3,12 @@
 from .contract import InputContract, InputKind
 from .corpora import PythonSource, Shakespeare
 from .excerpt import Excerpt
+from .listops import ListOps
+from .listops_expressions import Grammar
+from .listops_generator import generate_listops
 from .mnist import MNIST5k
+from .pathfinder import Pathfinder
+from .pathfinder_generator import generate_pathfinder
 from .recall import Recall
 from .speech import SpokenDigits
 from .splits import IGNORED, DataSource, Examples, SplitName, Splits
@@ -14,9 +19,12 @@ __all__ = [
     "DataSource",
     "Examples",
     "Excerpt",
+    "Grammar",
     "InputContract",
     "InputKind",
+    "ListOps",
     "MNIST5k",
+    "Pathfinder",
     "PythonSource",
     "Recall",
     "Shakespeare",
@@ -24,4 +32,6 @@ __all__ = [
     "Splits",
     "SpokenDigits",
     "Text",
+    "generate_listops",
+    "generate_pathfinder",
 ]

@@ -1,4 +1,4 @@
-"""Progress of a training: one line redrawn on a terminal, one plain line an epoch elsewhere."""
+"""Progress of long work: one line redrawn on a terminal, a plain line now and then elsewhere."""
 
 import shutil
 import time
@@ -8,7 +8,7 @@ from typing import Protocol, TextIO
 import torch
 from torch import Tensor
 
-__all__ = ["EpochRow", "Progress", "SilentProgress", "TextProgress", "clock"]
+__all__ = ["CountProgress", "EpochRow", "Progress", "SilentProgress", "TextProgress", "clock"]
 
 
 @dataclass(frozen=True)
@@ -137,13 +137,7 @@ class TextProgress:
 
     def _draw(self, epoch: int, batch: int, loss: float) -> None:
         parts = [f"epoch {epoch}/{self._epochs}", f"loss {loss:.4f}", self._last, self._left()]
-        parts = [part for part in parts if part]
-        columns = shutil.get_terminal_size().columns - 1
-        room = min(30, columns - len("  ".join(parts)) - len("  []"))
-        filled = room * batch // max(self._batches, 1)
-        if room >= 5:
-            parts.insert(1, f"[{'#' * filled}{'.' * (room - filled)}]")
-        self._write(f"\r{'  '.join(parts)[:columns].rstrip()}\x1b[K")
+        self._write(_redrawn(parts, batch, self._batches))
         self._dirty = True
 
     def _left(self) -> str:
@@ -156,6 +150,66 @@ class TextProgress:
     def _write(self, text: str) -> None:
         self.stream.write(text)
         self.stream.flush()
+
+
+class CountProgress:
+    """Counts examples on a text stream; called with how many are done, and of how many.
+
+    Args:
+        stream: Where the lines go; on a terminal one is redrawn, elsewhere one comes each tenth.
+        name: What is counted, first word of a line.
+        interval: Least seconds between two drawings on a terminal.
+
+    Example:
+        >>> import io
+        >>> stream = io.StringIO()
+        >>> progress = CountProgress(stream, "digits")
+        >>> for done in range(0, 5):
+        ...     progress(done, 4)
+        >>> stream.getvalue().splitlines()[-1]
+        'digits 4/4'
+    """
+
+    def __init__(self, stream: TextIO, name: str, *, interval: float = 0.1) -> None:
+        self.stream, self.name, self.interval = stream, name, interval
+        self.terminal = stream.isatty()
+        self._begun: tuple[int, float] | None = None
+        self._tenth = self._drawn = 0.0
+        self._dirty = False
+
+    def __call__(self, done: int, total: int) -> None:
+        """Draws where it is time to."""
+        now = time.monotonic()
+        if self._begun is None:
+            self._begun, self._tenth = (done, now), 10 * done // total
+        before, started = self._begun
+        parts = [f"{self.name} {done}/{total}"]
+        if before < done < total:
+            parts.append(f"{clock((now - started) / (done - before) * (total - done))} left")
+        if self.terminal and (done == total or now - self._drawn >= self.interval):
+            self.stream.write(_redrawn(parts, done, total))
+            self._drawn, self._dirty = now, True
+        elif not self.terminal and 10 * done // total > self._tenth:
+            self.stream.write("  ".join(parts) + "\n")
+            self._tenth = 10 * done // total
+        self.stream.flush()
+
+    def close(self) -> None:
+        """Ends the line."""
+        if self._dirty:
+            self.stream.write("\n")
+            self._dirty = False
+
+
+def _redrawn(parts: list[str], done: int, total: int) -> str:
+    """What draws the line anew, with a bar behind its first part where there is room."""
+    parts = [part for part in parts if part]
+    columns = shutil.get_terminal_size().columns - 1
+    room = min(30, columns - len("  ".join(parts)) - len("  []"))
+    filled = room * done // max(total, 1)
+    if room >= 5:
+        parts.insert(1, f"[{'#' * filled}{'.' * (room - filled)}]")
+    return f"\r{'  '.join(parts)[:columns].rstrip()}\x1b[K"
 
 
 def clock(seconds: float) -> str:
