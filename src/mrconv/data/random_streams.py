@@ -46,7 +46,8 @@ def drawn(keys: Keys, numbers: NDArray[np.integer] | int) -> Keys:
         True
     """
     counters = np.asarray(numbers).astype(np.uint64) + np.uint64(1)
-    return _mixed(keys + counters * GOLDEN)
+    with np.errstate(over="ignore"):  # products are meant modulo 2^64; one number alone would warn
+        return _mixed(keys + counters * GOLDEN)
 
 
 def below(bits: Keys, limit: NDArray[np.integer] | int) -> NDArray[np.int64]:
