@@ -59,8 +59,8 @@ docs: $(DOCS)  ## build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir site
 	@echo "docs: open site/index.html"
 
-bench: $(CORE)  ## run the comparisons, about fifty minutes, into benchmarks/results/
-	@echo "bench: conv, branches, layers, stream, distill, into benchmarks/results/"
+bench: $(CORE)  ## run the comparisons, about an hour, into benchmarks/results/
+	@echo "bench: conv, branches, layers, stream, distill, generate, into benchmarks/results/"
 	@$(BIN)/mrconv bench conv --json benchmarks/results/conv.json
 	@$(BIN)/mrconv bench branches --json benchmarks/results/branches.json
 	@$(BIN)/mrconv bench layers --json benchmarks/results/layers.json \
@@ -69,6 +69,8 @@ bench: $(CORE)  ## run the comparisons, about fifty minutes, into benchmarks/res
 	  --picture docs/figures/stream.svg
 	@$(BIN)/mrconv bench distill --json benchmarks/results/distill.json \
 	  --picture docs/figures/distill.svg
+	@$(BIN)/mrconv bench generate --json benchmarks/results/generate.json \
+	  --picture docs/figures/generate.svg
 
 clean:  ## remove build results and caches; keeps the environment and runs/
 	@echo "clean: site dist caches"

@@ -1,6 +1,6 @@
-"""Puts the numbers of benchmarks/results/stream.json into docs/performance.md.
+"""Puts the numbers of files in benchmarks/results/ into pages of docs/.
 
-What stands between <!-- stream.json: NAME --> and <!-- end --> is written anew:
+What stands between <!-- FILE.json: NAME --> and <!-- end --> is written anew:
 
     python benchmarks/fill_tables.py
 """
@@ -10,16 +10,26 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from mrconv.bench import Row, read_record
+from mrconv.experiments.filter_table import differences_table, filters_table, recall_table
 
 HOME = Path(__file__).resolve().parents[1]
-RESULTS, PAGE = HOME / "benchmarks/results/stream.json", HOME / "docs/performance.md"
-MARKED = re.compile(r"(<!-- stream\.json: ([\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
-PICTURE = "![Time of a step and of a chunk against length, one line a form](figures/stream.svg)\n"
+#: Page of every file of numbers.
+PAGES = {
+    "stream.json": HOME / "docs/performance.md",
+    "generate.json": HOME / "docs/performance.md",
+    "language.json": HOME / "docs/language.md",
+}
+STREAMS = "![Time of a step and of a chunk against length, one line a form](figures/stream.svg)\n"
+GENERATION = "![Speed and memory of generation against the context](figures/generate.svg)\n"
+FILTERS = (
+    "![Bits per byte and recall against the width of the outer product, every seed a dot]"
+    "(figures/filters.svg)\n"
+)
 SIGNS = {"higher": "at least", "lower": "at most"}
 
 
 def by_length(rows: Sequence[Row], what: str) -> str:
-    """A table of one line a form and one column a length.
+    """A table of one line a form and one column a length or context.
 
     Args:
         rows: Of the bench.
@@ -28,7 +38,7 @@ def by_length(rows: Sequence[Row], what: str) -> str:
     Returns:
         Lines of markdown.
     """
-    named = re.compile(rf"{re.escape(what)}, (\d+) samples: (.+)")
+    named = re.compile(rf"{re.escape(what)}, (\d+) (?:samples|tokens): (.+)")
     found = [(named.fullmatch(row.name), row) for row in rows]
     values = {
         (match[2], int(match[1])): row for match, row in found if match and " / " not in match[2]
@@ -66,29 +76,60 @@ def number(value: float) -> str:
     return f"{value:.0f}" if value >= 1000 else f"{value:.3g}"
 
 
-TABLES: dict[str, Callable[[Sequence[Row]], str]] = {
-    "step": lambda rows: by_length(rows, "step"),
-    "chunk": lambda rows: by_length(rows, "chunk of 256"),
-    "worst": lambda rows: by_length(rows, "worst step"),
-    "state": lambda rows: by_length(rows, "state"),
-    "bars": bars,
-    "picture": lambda rows: PICTURE,
+TABLES: dict[str, dict[str, Callable[[Sequence[Row]], str]]] = {
+    "stream.json": {
+        "step": lambda rows: by_length(rows, "step"),
+        "chunk": lambda rows: by_length(rows, "chunk of 256"),
+        "worst": lambda rows: by_length(rows, "worst step"),
+        "state": lambda rows: by_length(rows, "state"),
+        "bars": bars,
+        "picture": lambda rows: STREAMS,
+    },
+    "generate.json": {
+        "speed of 1": lambda rows: by_length(rows, "tokens per second, batch 1"),
+        "speed of 16": lambda rows: by_length(rows, "tokens per second, batch 16"),
+        "speed of 64": lambda rows: by_length(rows, "tokens per second, batch 64"),
+        "step of 64": lambda rows: by_length(rows, "step, batch 64"),
+        "estimate": lambda rows: by_length(rows, "bandwidth estimate, batch 64"),
+        "state of 64": lambda rows: by_length(rows, "state, batch 64"),
+        "peak of 1": lambda rows: by_length(rows, "peak memory, batch 1"),
+        "peak of 64": lambda rows: by_length(rows, "peak memory, batch 64"),
+        "prompt": lambda rows: by_length(rows, "prompt of one row"),
+        "bars": bars,
+        "picture": lambda rows: GENERATION,
+    },
+    "language.json": {
+        "filters": filters_table,
+        "recall": recall_table,
+        "differences": differences_table,
+        "picture": lambda rows: FILTERS,
+    },
 }
 
 
-def filled(page: str, rows: Sequence[Row]) -> str:
-    """A page with its tables written anew.
+def results(name: str) -> Path:
+    """Where a file of numbers stands."""
+    return HOME / "benchmarks/results" / name
+
+
+def filled(page: str, rows: Sequence[Row], name: str = "stream.json") -> str:
+    """A page with the tables of one file written anew.
 
     Args:
         page: Its text.
-        rows: Of the bench.
+        rows: Of the file.
+        name: Of the file.
 
     Returns:
         The text.
     """
-    return MARKED.sub(lambda found: f"{found[1]}\n{TABLES[found[2]](rows)}\n{found[3]}", page)
+    marked = re.compile(rf"(<!-- {re.escape(name)}: ([\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+    tables = TABLES[name]
+    return marked.sub(lambda found: f"{found[1]}\n{tables[found[2]](rows)}\n{found[3]}", page)
 
 
 if __name__ == "__main__":
-    text = filled(PAGE.read_text(encoding="utf-8"), read_record(RESULTS).rows)
-    PAGE.write_text(text, encoding="utf-8")
+    for file, path in PAGES.items():
+        if results(file).exists():
+            text = filled(path.read_text(encoding="utf-8"), read_record(results(file)).rows, file)
+            path.write_text(text, encoding="utf-8")

@@ -10,6 +10,7 @@ import torch
 import mrconv
 from mrconv.errors import ArgumentError, MergeError
 from mrconv.nn import MaskedBatchNorm
+from mrconv.nn.resolution_gates import ResolutionGates
 from mrconv.testing import settled
 from mrconv.verification import Proof, Row
 
@@ -196,6 +197,41 @@ def test_a_model_with_attention_streams():
     x = torch.randn(2, 70, 2, dtype=F64)  # longer than the layers were made for
     proof = mrconv.verify(model_of(mixer=[MIXER, {"name": "attention"}]), inputs=x)
     assert "output" in [row.place for row in streamed(proof)]
+    assert proof.holds
+
+
+def test_gates_have_no_merge_but_a_stream():
+    for mixer in ({**MIXER, "name": "gated_mrconv"}, [MIXER, {**MIXER, "name": "gated_mrconv"}]):
+        model = model_of(mixer=mixer)
+        for gate in [one for one in model.modules() if isinstance(one, ResolutionGates)]:
+            torch.nn.init.normal_(gate.weight)
+        proof = mrconv.verify(model)
+        assert [row.place for row in streamed(proof)] == STREAMED
+        assert {row.forms for row in proof.rows} == {("branches", "branches streamed")}
+        assert proof.holds
+
+
+def test_a_gate_left_out_of_the_stream_does_not_hold(monkeypatch):
+    monkeypatch.setattr(mrconv.streaming.gated_branches, "gated", lambda branch, gate: branch)
+    model = model_of(mixer={**MIXER, "name": "gated_mrconv"})
+    torch.nn.init.normal_(model.backbone.blocks[1].mixer.gate.weight)
+    failing = [row.place for row in mrconv.verify(model).rows if not row.holds]
+    assert failing == ["backbone.blocks.1.mixer", "output"]
+
+
+def test_gated_layers_stay_where_others_are_distilled():
+    modal = {"kernel": "modal", "kernel_size": 4}
+    model = model_of(mixer=[modal, {**MIXER, "name": "gated_mrconv"}])
+    small, _ = mrconv.distill(model, order=8, fir_head=8, on_failure="exact")
+    proof = mrconv.verify(model, small)
+    assert proof.holds
+    (row,) = [row for row in unstreamed(proof) if row.place == PLACES[1]]
+    assert (row.largest, row.approximate) == (0.0, False)
+
+
+def test_a_layer_with_gates_alone():
+    proof = mrconv.verify(settled(mrconv.GatedMRConv(3, 16, kernel_size=4)))
+    assert [row.place for row in proof.rows] == ["layer"]
     assert proof.holds
 
 

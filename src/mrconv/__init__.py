@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         SequenceRegressor,
         load,
     )
-    from .nn import Hyena, LongConv, MRConv, MultiHyena
+    from .nn import GatedMRConv, Hyena, LongConv, MRConv, MultiHyena
     from .streaming import Streamer
     from .train.optim import param_groups
     from .train.pruning import prune
@@ -44,6 +44,7 @@ _MODULES = (
 _NAMES = {
     "BranchNorm": "branch_statistics",
     "Forecaster": "models",
+    "GatedMRConv": "nn",
     "Hyena": "nn",
     "LanguageModel": "models",
     "LongConv": "nn",
@@ -67,6 +68,7 @@ _NAMES = {
 __all__ = [
     "BranchNorm",
     "Forecaster",
+    "GatedMRConv",
     "Hyena",
     "LanguageModel",
     "LongConv",

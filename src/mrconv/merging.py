@@ -7,6 +7,7 @@ from torch import nn
 
 from .errors import ArgumentError
 from .nn.gated_conv import GatedConv
+from .nn.gated_mr_conv import refuse_gates
 from .nn.kernel_conv import KernelConv
 from .nn.mr_conv import MRConv
 from .nn.reparameterize import Form, refuse_training
@@ -38,7 +39,8 @@ def merge(model: Module, *, rate: int = 1, form: Form = "merged") -> Module:
         A new model in eval mode; an MRConv or KernelConv gives a LongConv or ModalRecurrence.
 
     Raises:
-        MergeError: In training mode, for a form that kernels cannot have, or if a comparison fails.
+        MergeError: In training mode, for a form that kernels cannot have, if a comparison fails, or
+            if the model holds a GatedMRConv, which no convolution equals.
         ArgumentError: If the form is unknown, kernels cannot be thinned by ``rate``, or a Hyena
             layer stands around them, whose short convolution has the rate of training.
 
@@ -51,6 +53,7 @@ def merge(model: Module, *, rate: int = 1, form: Form = "merged") -> Module:
         'LongConv'
     """
     refuse_training("merge", model)
+    refuse_gates("merge", model)
     _refuse_rate(model, rate)
     layers = [module for module in model.modules() if isinstance(module, MERGEABLE)]
     # deepcopy takes the replacement for every object that its memo already holds, however often

@@ -1,4 +1,4 @@
-"""The tables of docs/performance.md that are filled from a file."""
+"""The tables of the pages that are filled from files."""
 
 import importlib.util
 from pathlib import Path
@@ -41,6 +41,22 @@ def test_one_line_a_form_and_one_column_a_length(tables):
     assert tables.filled(new, ROWS) == new
 
 
+def test_one_line_a_contestant_and_one_column_a_context(tables):
+    rows = [
+        Row("tokens per second, batch 1, 512 tokens: attention", 700.0, "tokens/s"),
+        Row("tokens per second, batch 16, 512 tokens: attention", 1.0, "tokens/s"),
+        Row("tokens per second, batch 1, 16384 tokens: Hyena, distilled", 1600.0, "tokens/s"),
+    ]
+    page = "<!-- generate.json: speed of 1 -->\nold\n<!-- end -->"
+    assert tables.filled(page, rows, "generate.json").splitlines()[2:6] == [
+        "| tokens per second, batch 1, tokens/s | 512 | 16,384 |",
+        "|---|---|---|",
+        "| attention | 700 | - |",
+        "| Hyena, distilled | - | 1600 |",
+    ]
+    assert tables.filled(page, ROWS) == page  # of another file
+
+
 def test_all_bars_misses_included(tables):
     assert tables.bars(ROWS).splitlines()[2:] == [
         "| error | 2e-07 relative | at most 3e-06 | holds |",
@@ -48,8 +64,11 @@ def test_all_bars_misses_included(tables):
     ]
 
 
-def test_the_page_has_the_numbers_of_the_file(tables):
-    if not tables.RESULTS.exists():
-        pytest.skip("streams are not measured yet: mrconv bench stream --json FILE")
-    page = tables.PAGE.read_text(encoding="utf-8")
-    assert page == tables.filled(page, read_record(tables.RESULTS).rows)
+@pytest.mark.parametrize("name", ["stream.json", "generate.json", "language.json"])
+def test_the_page_has_the_numbers_of_the_file(tables, name):
+    page = tables.PAGES[name].read_text(encoding="utf-8")
+    for table in tables.TABLES[name]:
+        assert f"<!-- {name}: {table} -->\n" in page
+    if not tables.results(name).exists():
+        pytest.skip(f"{name} is not measured yet: mrconv bench NAME (or table filters) --json FILE")
+    assert page == tables.filled(page, read_record(tables.results(name)).rows, name)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 import mrconv
 from mrconv.cli import evaluate as verb
@@ -47,6 +48,24 @@ def test_the_test_split_gives_the_numbers_of_the_training(trained, capsys) -> No
         "accuracy": accuracy,
         "loss": pytest.approx(loss),
     }
+
+
+def test_a_model_beside_its_original(trained, capsys) -> None:
+    other = mrconv.load("run/model")
+    with torch.no_grad():
+        other.head.weight.mul_(0.5)
+    other.save_pretrained("half")
+    assert run("half", "--against", "run/model", "--json", "numbers.json") == 0
+    lines, numbers = (
+        capsys.readouterr().out.splitlines(),
+        json.loads(Path("numbers.json").read_text()),
+    )
+    loss, original = numbers["loss"], trained.metrics["test_loss"]
+    assert loss != pytest.approx(original)
+    assert numbers["against"]["loss"] == pytest.approx(original)
+    assert lines[0].startswith("test: accuracy ") and lines[1].startswith("run/model: accuracy ")
+    assert f"loss: {loss / original - 1:+.3%} of that of run/model" in lines
+    assert "greedy_text" not in numbers
 
 
 def test_other_splits_and_recipes(trained, capsys) -> None:

@@ -13,6 +13,7 @@ from mrconv import LongConv, MRConv, distill
 from mrconv.distillation import api
 from mrconv.distillation.fit import Fitted
 from mrconv.errors import ArgumentError, DtypeError, MergeError
+from mrconv.kernels import FourierKernel
 from mrconv.nn import KernelConv, ModalRecurrence, ResidualBlock
 from mrconv.testing import assert_close, settled
 
@@ -142,7 +143,7 @@ def test_a_late_spike_cannot_be_compressed(conv_of):
 
 
 def test_a_bad_fit_is_called_one(fourier_filters, conv_of, monkeypatch):
-    def careless(taps, order, vectors):
+    def careless(taps, order, vectors, *, ridge):
         decay = torch.full((len(taps), 1), 0.5, dtype=F64)
         return Fitted(decay, torch.zeros_like(decay), 0.9 * taps.norm(dim=-1))
 
@@ -221,13 +222,31 @@ def test_report_prints_and_saves(fourier_filters, conv_of):
         conv_of(fourier_filters(1, 128, range(2))), order=4, inputs=torch.randn(1, 2, 9, dtype=F64)
     )
     lines = str(report).splitlines()
-    assert lines[0].split() == "layer filters order error bound worst gain of error radius".split()
+    names = (
+        "layer filters order error bound worst gain of error radius output error at most verdicts"
+    )
+    assert lines[0].split() == names.split()
     assert lines[1].startswith("layer  2        4")
+    layer = report.layers[0]
+    assert f"  {layer.output_error:.1e}       {layer.output_bound:.1e}  2 " in lines[1]
     assert lines[-2].startswith("outputs change by ")
     assert lines[-1].startswith("order=4, fir_head=32, method=hankel; ")
     read = json.loads(report.to_json())
     assert read["layers"][0]["filters"][1]["channel"] == 1
     assert read["settings"] == {"order": 4, "fir_head": 32, "method": "hankel"}
+
+
+def test_poles_suit_the_precision_they_are_stored_in(conv_of):
+    torch.manual_seed(7)  # of these filters, one that is fitted as well by poles that cancel
+    taps = torch.zeros(1, 512, dtype=F64)
+    for i in range(7):
+        part = FourierKernel(1, 8, i, dtype=F64).taps().detach()
+        taps[:, : part.shape[1]] += 0.8**i * part / part.norm()
+    errors = [
+        distill(conv_of(taps, dtype), order=64, fir_head=64)[1].error
+        for dtype in (torch.float32, F64)
+    ]
+    assert errors[0] < 1.05 * errors[1]
 
 
 def test_deterministic(fourier_filters, conv_of):

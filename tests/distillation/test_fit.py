@@ -101,11 +101,28 @@ def test_residues_are_the_least_squares_ones():
     assert_close(error_norms(taps, poles), rest.norm(dim=-1))
 
 
+def test_a_ridge_adds_what_rounding_the_weights_adds():
+    poles, taps, ridge = some_poles(), torch.randn(1, 30, dtype=F64), 0.3
+    basis = poles.basis(30)
+    scale = basis.norm(dim=1)
+    below = ridge * torch.eye(basis.shape[-1], dtype=F64)[None]
+    rows = torch.cat([basis / scale[:, None], below], 1)
+    values = torch.cat([taps, torch.zeros(1, basis.shape[-1], dtype=F64)], 1)
+    expected = torch.linalg.lstsq(rows, values[..., None]).solution[..., 0]
+    assert_close(fit_residues(taps, poles, ridge), expected / scale)
+    rest = values - (rows @ expected[..., None])[..., 0]
+    assert_close(error_norms(taps, poles, ridge), rest.norm(dim=-1))
+    reached = refine(taps, poles, ridge=ridge)
+    assert_close(error_norms(taps, reached.poles, ridge), reached.error)
+    assert float(reached.error) < float(rest.norm())
+
+
 def test_coinciding_poles_do_not_make_large_residues():
     decay = torch.tensor([[0.1, 0.1 + 1e-12, 0.1 - 1e-12]], dtype=F64)
     taps = torch.randn(1, 50, dtype=F64)
-    weights = fit_residues(taps, Poles(decay, torch.zeros_like(decay), 3), 1e-7)
-    assert float(weights.abs().max()) < 10
+    poles = Poles(decay, torch.zeros_like(decay), 3)
+    assert float(fit_residues(taps, poles).abs().max()) > 1e8
+    assert float(fit_residues(taps, poles, ridge=1e-7).abs().max()) < 1e3
 
 
 def test_refinement_reaches_poles_nearby():

@@ -8,7 +8,7 @@ from mrconv.errors import ArgumentError, DtypeError
 from mrconv.models.mixers import MIXERS, make_mixer, mixer_per_layer
 from mrconv.testing import assert_close
 
-NAMES = "'mrconv', 'long_conv', 's4d', 'sgconv', 'attention', 'hyena', 'multihyena'"
+NAMES = "'mrconv', 'gated_mrconv', 'long_conv', 's4d', 'sgconv', 'attention', 'hyena', 'multihyena'"
 REQUIRED = {"multihyena": {"num_filters": 3}}
 
 
@@ -27,7 +27,9 @@ def test_names(name):
     assert all(parameter.is_meta for parameter in layer.parameters())
 
 
-@pytest.mark.parametrize("name", ["mrconv", "long_conv", "s4d", "sgconv", "attention"])
+@pytest.mark.parametrize(
+    "name", ["mrconv", "gated_mrconv", "long_conv", "s4d", "sgconv", "attention"]
+)
 def test_two_sided_layers(name):
     assert not make_mixer({"name": name, "causal": False}, 3, 20, device="meta").causal
 
@@ -44,6 +46,13 @@ def test_settings_of_hyena_reach_it():
             "dilated",
             0.1,
         )
+
+
+def test_settings_of_gated_branches_reach_them():
+    settings = {"num_heads": 2, "kernel": "dilated", "kernel_size": 4, "norm": {"eps": 0.1}}
+    layer = make_mixer({"name": "gated_mrconv", **settings}, 6, 20, dtype=torch.float64)
+    assert (layer.gate.num_heads, layer.kernel, layer.spans) == (2, "dilated", [4, 8, 16])
+    assert (layer.norm.eps, layer.gate.weight.dtype) == (0.1, torch.float64)
 
 
 def test_settings_of_the_baselines_reach_their_layers():
@@ -82,7 +91,7 @@ def test_settings_are_left_as_they_were():
         (
             {"name": None},
             f"name must be one of {NAMES}; got None. "
-            "Known: attention, hyena, long_conv, mrconv, multihyena, s4d, sgconv.",
+            "Known: attention, gated_mrconv, hyena, long_conv, mrconv, multihyena, s4d, sgconv.",
         ),
         (
             {"kernal": "dense"},

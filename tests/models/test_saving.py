@@ -117,6 +117,24 @@ def test_recurrences(small_backbone, settle, tmp_path, dtype):
         assert json.loads((tmp_path / "config.json").read_text())["form"] == "recurrence"
 
 
+@pytest.mark.parametrize("head", [mrconv.SequenceClassifier, mrconv.LanguageModel])
+def test_gated_branches(small_backbone, settle, tmp_path, head):
+    mixers = [
+        {"name": "gated_mrconv", "kernel": "dilated", "kernel_size": 4, "num_heads": 2},
+        {"name": "gated_mrconv", "kernel_size": 4, "norm": mrconv.BranchNorm(None, 1e-3)},
+    ]
+    tokens = head is mrconv.LanguageModel
+    sizes = {"tokens": True, "features": 6} if tokens else {}
+    model = settle(head(small_backbone(mixer=mixers, **sizes), 5, dtype=torch.float64))
+    for block in model.backbone.blocks:
+        torch.nn.init.normal_(block.mixer.gate.weight)
+    x = torch.randint(5, (2, 40)) if tokens else torch.randn(2, 40, 2, dtype=torch.float64)
+    loaded = mrconv.load(model.save_pretrained(tmp_path))
+    assert_same(loaded, model, lambda one: one(x))
+    assert loaded.backbone.blocks[0].mixer.gate.num_heads == 2
+    assert json.loads((tmp_path / "config.json").read_text())["form"] == "branches"
+
+
 def test_filters_of_hyena_as_recurrences(small_backbone, settle, tmp_path):
     mixer = {"num_filters": 2, "kernel": "modal", "kernel_size": 4}
     mixers = [{"name": name, **mixer} for name in ("hyena", "multihyena")]

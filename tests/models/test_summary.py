@@ -8,7 +8,7 @@ import torch
 
 import mrconv
 from mrconv.models.summary import LayerSummary, summarize
-from mrconv.nn import GatedConv
+from mrconv.nn import GatedConv, MRBranches
 
 CAUSAL = {"kernel": "dense", "kernel_size": 4}
 TWO_SIDED = {"kernel": "dense", "kernel_size": 4, "causal": False}
@@ -39,7 +39,7 @@ def model_of(small_backbone, settle):
 def samples_that_matter(model, length=101, at=50):
     """Input samples on which one output depends, by gradients in the direct mode."""
     for module in model.modules():
-        if isinstance(module, (mrconv.MRConv, mrconv.nn.KernelConv, GatedConv, mrconv.LongConv)):
+        if isinstance(module, (MRBranches, mrconv.nn.KernelConv, GatedConv, mrconv.LongConv)):
             module.forward = functools.partial(module.forward, method="direct")
     x = torch.randn(1, length, model.backbone.features, dtype=torch.float64, requires_grad=True)
     (gradient,) = torch.autograd.grad(model(x)[0, at].sum(), x)
@@ -114,6 +114,21 @@ def test_attention_sees_the_length_of_the_model(model_of, causal):
     last, head = samples_that_matter(model, 10, 9), samples_that_matter(model, 10, 0)
     assert last.tolist() == list(range(10))
     assert head.tolist() == ([0] if causal else list(range(10)))
+
+
+def test_gated_branches(model_of):
+    mixer = {"name": "gated_mrconv", "kernel": "dense", "kernel_size": 5, "num_heads": 4}
+    model = model_of([mixer, CAUSAL])
+    first, _ = summarize(model).layers
+    assert (first.kind, first.kernel) == ("GatedMRConv", "dense")
+    assert (first.resolutions, first.num_taps, first.causal) == (2, 10, True)
+    # kernels, gains, shifts and skip; gates
+    assert first.parameters == 8 * (5 + 10) + (2 + 2 + 1) * 8 + 2 * 4 * (8 + 1)
+    ffts = [2 * 2.5 * n * math.log2(n) + 6 * n / 2 for n in (15, 20)]
+    gates, pointwise = 2 * 2 * 4 * 8 * 10, 2 * (2 * 8) * 8 * 10
+    assert first.operations == pytest.approx(8 * sum(ffts) + gates + pointwise)
+    matter = samples_that_matter(model)
+    assert summarize(model).past == 50 - int(matter.min())
 
 
 def test_gated_layers(model_of):

@@ -6,7 +6,7 @@ import shutil
 import pytest
 import torch
 
-from mrconv import Hyena, LongConv, MRConv, MultiHyena
+from mrconv import GatedMRConv, Hyena, LongConv, MRConv, MultiHyena
 from mrconv.nn import Attention, KernelConv, MaskedBatchNorm, ResidualBlock
 from mrconv.testing import assert_close
 
@@ -17,6 +17,7 @@ MAKERS = {
         3, 8, kernel_size=4, kernel="sparse", combine="concat", causal=False
     ),
     "modal": lambda: MRConv(3, 8, kernel_size=4, kernel="modal"),
+    "GatedMRConv": lambda: GatedMRConv(3, 8, kernel_size=4, num_heads=3),
     "S4D": lambda: KernelConv(3, 10),
     "SGConv two-sided": lambda: KernelConv(3, 10, kernel="sgconv", causal=False),
     "Attention": lambda: Attention(3, 10),

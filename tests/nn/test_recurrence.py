@@ -120,6 +120,39 @@ def test_ragged_chunks(windows):
         assert_close(state.ring[row], alone.ring[0])
 
 
+@pytest.mark.parametrize("fir_head", [1, 5])
+def test_the_memory_of_endless_modes_is_the_head_and_two_numbers_a_mode(fir_head):
+    made = ModalRecurrence(3, 4, fir_head=fir_head)
+    state = made.init_state(2)
+    assert tuple(state.ring.shape) == (2, 3, fir_head + 1)
+    assert tuple(state.modes.shape) == (2, 3, 4, 2)
+    _, behind = made.chunk(torch.randn(2, 3, 600), state)
+    assert [one.shape for one in behind] == [one.shape for one in state]
+
+
+def test_rows_in_pieces_are_rows_together(monkeypatch):
+    made, x = layer(None), torch.randn(7, 3, 4, dtype=F64)
+    expected, whole = stepped(made, x, made.init_state(7))
+    monkeypatch.setattr("mrconv.nn.modal_moves.CACHED", 2 * made.channels * 2 * made.modes)
+    y, state = stepped(made, x, made.init_state(7))
+    assert torch.equal(y, expected)
+    assert torch.equal(state.modes, whole.modes)
+
+
+def test_frequency_response_of_a_mode_that_ends_at_once():
+    made = ModalRecurrence(1, 1, dtype=F64)
+    with torch.no_grad():
+        made.log_decay.fill_(math.log(30))
+        made.angle.fill_(0.7)
+        made.residue.copy_(torch.tensor([[[0.5, 6e17]]], dtype=F64))
+    omega = torch.linspace(0, torch.pi, 33, dtype=F64)
+    taps, t = made.taps(20).detach(), torch.arange(20)
+    expected = (taps[0] * torch.exp(-1j * omega[:, None] * t)).sum(-1)
+    assert float(taps[0, 2].abs()) > 1e3  # what the large residue is for
+    got = made.frequency_response(omega)[0]
+    assert_close(torch.view_as_real(got), torch.view_as_real(expected), 1e-12)
+
+
 @WINDOWS
 def test_frequency_response(windows):
     made = layer(windows)

@@ -6,7 +6,14 @@ from torch import nn
 
 import mrconv
 from mrconv.models.pooling import POOLINGS
-from mrconv.nn import Attention, ChannelNorm, KernelConv, MaskedBatchNorm, ResidualBlock
+from mrconv.nn import (
+    Attention,
+    ChannelNorm,
+    KernelConv,
+    MaskedBatchNorm,
+    MRBranches,
+    ResidualBlock,
+)
 from mrconv.testing import StreamContract, assert_close, settled
 
 
@@ -14,7 +21,7 @@ from mrconv.testing import StreamContract, assert_close, settled
 def trained(module):
     """In eval mode, with norms as training leaves them."""
     for part in module.modules():
-        if isinstance(part, mrconv.MRConv):
+        if isinstance(part, MRBranches):
             settled(part)
         elif isinstance(part, (MaskedBatchNorm, nn.BatchNorm1d)):
             part.running_mean.normal_()
@@ -90,6 +97,43 @@ class TestConstantNorm(_Layer):
     settings = {"norm": "constant", "gains": "fixed"}  # noqa: RUF012
 
 
+class _GatedBranches(_Layer):
+    """Every kernel form of branches that are weighed by gates."""
+
+    settings = {"num_heads": 3}  # noqa: RUF012
+
+    def make(self, dtype):
+        layer = mrconv.GatedMRConv(
+            self.channels,
+            self.length,
+            kernel_size=self.kernel_size,
+            kernel=self.kernel,
+            dtype=dtype,
+            **self.settings,
+        )
+        nn.init.normal_(layer.gate.weight)
+        nn.init.normal_(layer.gate.bias)
+        return trained(layer)
+
+
+class TestGatedDilated(_GatedBranches):
+    pass
+
+
+class TestGatedFourier(_GatedBranches):
+    kernel = "fourier"
+    settings = {"skip": False}  # noqa: RUF012
+
+
+class TestGatedModal(_GatedBranches):
+    kernel = "modal"
+
+
+class TestGatedMixture(_GatedBranches):
+    kernel = "fourier+sparse"
+    settings = {"norm": "constant"}  # noqa: RUF012
+
+
 class _Long(_Layer):
     """Beyond the blocks of windows and the few taps of a gather."""
 
@@ -114,6 +158,15 @@ class TestLongMixture(_Long):
 
 class TestLongMixtureFlat(_Long):
     kernel, dense = "dense+fourier+sparse", "flat"
+
+
+class TestLongGatedFourier(_GatedBranches):
+    kernel = "fourier"
+    length, kernel_size, reach = 600, 8, 512
+
+
+class TestLongGatedDense(TestLongGatedFourier):
+    kernel = "dense"
 
 
 class TestLongConcatenated(_Long):

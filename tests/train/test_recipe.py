@@ -5,14 +5,14 @@ import pytest
 import torch
 
 import mrconv
-from mrconv.data import Shakespeare, SpokenDigits, Text
+from mrconv.data import Recall, Shakespeare, SpokenDigits, Text
 from mrconv.errors import FileError, MissingExtraError, RecipeError
 from mrconv.train import read_recipe, recipe_names
 from mrconv.train.recipe_check import check_recipe
 
 
 def test_mnist_is_the_recipe_of_the_demo() -> None:
-    assert recipe_names() == ["mnist", "shakespeare", "speech"]
+    assert recipe_names() == ["mnist", "recall", "shakespeare", "speech"]
     recipe = read_recipe("mnist")
     assert (recipe.seed, recipe.epochs, recipe.batch_size) == (0, 5, 32)
     assert recipe.schedule == "one_cycle"
@@ -49,6 +49,15 @@ def test_shakespeare_is_a_language_model_of_bytes() -> None:
     assert (model.vocabulary, model.start, model.backbone.length) == (256, 256, 512)
     other = read_recipe("shakespeare", ["data.class=mrconv.data.Text", "data.path=anywhere"])
     assert other.data.construct() == Text("anywhere", length=512)
+
+
+def test_recall_is_answered_by_multihyena() -> None:
+    recipe = read_recipe("recall")
+    assert recipe.data.construct() == Recall(32, 32, 8, train=80_000, held=500)
+    model = recipe.make_model()
+    assert isinstance(model, mrconv.SequenceLabeller)
+    assert model.classes == model.backbone.features == 32
+    assert model.backbone.blocks[0].mixer.width == 8
 
 
 def test_every_recipe_opens_with_command_and_notes() -> None:
@@ -186,8 +195,8 @@ def test_mixers_of_a_list_are_checked_one_by_one(says) -> None:
     report = """recipe mnist: 3 mistakes
   model.backbone.mixer.0.kernel_size: must be a whole number; got 8.0. Write it like 4.
   model.backbone.mixer.1.nam: unknown key; got 'nam'. Did you mean 'name'?
-  model.backbone.mixer.2.name: must be 'mrconv', 'long_conv', 's4d', 'sgconv', 'attention', \
-'hyena' or 'multihyena'; got 'long_con'. Did you mean 'long_conv'?"""
+  model.backbone.mixer.2.name: must be 'mrconv', 'gated_mrconv', 'long_conv', 's4d', 'sgconv', \
+'attention', 'hyena' or 'multihyena'; got 'long_con'. Did you mean 'long_conv'?"""
     with says(RecipeError, report):
         read_recipe(
             "mnist",

@@ -27,7 +27,7 @@ class Options:
         quick: Whether tiny shapes and few rounds try the bench out; its bars then say little.
         busy: Whether to measure beside a busy process only (conv).
         device: "cpu" or "cuda".
-        picture: File for a picture (layers, stream, distill); None: none is drawn.
+        picture: File for a picture (layers, stream, distill, generate); None: none is drawn.
         models: Folders of trained models whose kernels are measured as well (distill).
 
     Raises:

@@ -63,7 +63,7 @@ def bad_fit_rows() -> Iterator[Row]:
     yield Row(name, ratio if told else torch.nan, "times", bar=FAR, better="higher")
 
 
-def _careless(taps: Tensor, order: int, vectors: Tensor) -> Fitted:
+def _careless(taps: Tensor, order: int, vectors: Tensor, *, ridge: float) -> Fitted:
     decay = torch.full((len(taps), 1), 0.5, dtype=taps.dtype)
     return Fitted(decay, torch.zeros_like(decay), 0.9 * taps.norm(dim=-1))
 

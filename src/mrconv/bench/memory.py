@@ -1,4 +1,4 @@
-"""Peak memory of one training step, taken in a process of its own."""
+"""Peak memory, that of one training step in a process of its own, and what is left."""
 
 import ctypes
 import json
@@ -15,10 +15,11 @@ import torch
 from .branch_steps import Setting, StepName
 from .timing import Spread, spread
 
-__all__ = ["peak_memory", "rise_in_memory"]
+__all__ = ["available_memory", "bytes_told", "peak_memory", "rise_in_memory"]
 
 STATUS = Path("/proc/self/status")
 CLEAR = Path("/proc/self/clear_refs")
+WHOLE = Path("/proc/meminfo")
 
 
 def rise_in_memory(call: Callable[[], object], device: str = "cpu") -> int:
@@ -73,12 +74,17 @@ def _peak() -> int:
     return _status("VmHWM") or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def _status(name: str) -> int | None:
+def _status(name: str, where: Path = STATUS) -> int | None:
     try:
-        found = re.search(rf"^{name}:\s+(\d+) kB$", STATUS.read_text(), re.MULTILINE)
+        found = re.search(rf"^{name}:\s+(\d+) kB$", where.read_text(), re.MULTILINE)
     except OSError:
         return None
     return 1024 * int(found[1]) if found else None
+
+
+def available_memory() -> int | None:
+    """What the machine can still give without swapping, in bytes; None where it does not tell."""
+    return _status("MemAvailable", WHOLE)
 
 
 def peak_memory(contestant: StepName, setting: Setting, processes: int = 3) -> Spread:
@@ -101,8 +107,19 @@ def peak_memory(contestant: StepName, setting: Setting, processes: int = 3) -> S
     """
     words = [contestant, str(torch.get_num_threads()), json.dumps(asdict(setting))]
     command = [sys.executable, "-m", "mrconv.bench.fresh", *words]
-    return spread([_told(command) for _ in range(processes)])
+    return spread([bytes_told(command) for _ in range(processes)])
 
 
-def _told(command: list[str]) -> int:
+def bytes_told(command: list[str]) -> int:
+    """The number that a command prints.
+
+    Args:
+        command: Words of a process that measures its own memory.
+
+    Returns:
+        Bytes.
+
+    Raises:
+        subprocess.CalledProcessError: If the process fails.
+    """
     return int(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)

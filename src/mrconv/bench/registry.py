@@ -7,12 +7,13 @@ from .branches import branch_cases
 from .cases import Case, Options
 from .conv import conv_cases
 from .distill import distill_cases
+from .generate import generate_cases
 from .layers import layer_cases
 from .stream import stream_cases
 
 __all__ = ["BENCHES", "BenchName"]
 
-BenchName = Literal["conv", "branches", "layers", "stream", "distill"]
+BenchName = Literal["conv", "branches", "layers", "stream", "distill", "generate"]
 
 BENCHES: dict[BenchName, Callable[[Options], list[Case]]] = {
     "conv": conv_cases,
@@ -20,4 +21,5 @@ BENCHES: dict[BenchName, Callable[[Options], list[Case]]] = {
     "layers": layer_cases,
     "stream": stream_cases,
     "distill": distill_cases,
+    "generate": generate_cases,
 }

@@ -10,7 +10,7 @@ from ..kernels import Branch
 from .moments import count_valid, joined_moments, masked_moments
 from .settings import BranchNorm
 
-__all__ = ["textbook_branches"]
+__all__ = ["normalized", "textbook_branches"]
 
 
 def textbook_branches(
@@ -44,10 +44,37 @@ def textbook_branches(
     means, variances = [], []
     for branch, branch_gain, branch_shift in zip(branches, gain, shift, strict=True):
         z = long_convolution(u, branch.taps, causal=causal, method=method)
-        mean, var, _ = joined_moments(*masked_moments(z, lengths, count), count)
-        scale = branch_gain * torch.rsqrt(var + norm.eps)
-        # centred before it is scaled: a large mean costs no digits
-        y = y + ((z - mean[:, None]) * scale[:, None] + branch_shift[:, None])
-        means.append(mean.detach())
-        variances.append(var.detach())
+        output, mean, var = normalized(z, branch_gain, branch_shift, norm, lengths, count)
+        y = y + output
+        means.append(mean)
+        variances.append(var)
     return y, torch.stack(means), torch.stack(variances)
+
+
+def normalized(
+    z: Tensor,
+    gain: Tensor,
+    shift: Tensor,
+    norm: BranchNorm,
+    lengths: Tensor | None,
+    count: Tensor | int,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """One branch by its own batch: gain (z - mean) / sqrt(var + eps) + shift.
+
+    Args:
+        z: Output of the branch's convolution.                       (B, D, L)
+        gain: Its weight.                                                 (D,)
+        shift: Its constant.                                              (D,)
+        norm: Its eps.
+        lengths: Valid samples of each row; None: all.                    (B,)
+        count: M, as ``count_valid`` finds it.
+
+    Returns:
+        The branch (B, D, L), of any value behind each row's length; its mean and population
+        variance over the valid positions (D,), detached.
+    """
+    mean, var, _ = joined_moments(*masked_moments(z, lengths, count), count)
+    scale = gain * torch.rsqrt(var + norm.eps)
+    # centred before it is scaled: a large mean costs no digits
+    y = (z - mean[:, None]) * scale[:, None] + shift[:, None]
+    return y, mean.detach(), var.detach()

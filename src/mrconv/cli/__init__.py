@@ -22,6 +22,7 @@ VERBS = (
     "verify",
     "inspect",
     "bench",
+    "table",
     "data",
 )
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 HELP = "measure speed, memory and errors side by side with other ways, each beside its bar"
 
-NAMES: "tuple[BenchName, ...]" = ("conv", "branches", "layers", "stream", "distill")
+NAMES: "tuple[BenchName, ...]" = ("conv", "branches", "layers", "stream", "distill", "generate")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--picture",
         metavar="FILE",
-        help="draw times (layers, stream) or errors (distill), .svg or .png; all: a folder",
+        help="draw times (layers, stream), errors (distill), speed and memory (generate), .svg or "
+        ".png; all: a folder",
     )
     parser.add_argument(
         "--model",

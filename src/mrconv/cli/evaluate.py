@@ -3,8 +3,18 @@
 import argparse
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-HELP = "measure a saved model on the data of a recipe"
+if TYPE_CHECKING:
+    from torch import nn
+
+    from ..data import Examples
+    from ..models import SequenceModel
+
+HELP = "measure a saved model on the data of a recipe, and beside another model"
+
+#: Tokens of a greedy text that are compared, and of the split that stand before it.
+WRITTEN, GIVEN = 200, 64
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,6 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--batch-size", type=int, default=64, metavar="N", help="sequences at a time (default 64)"
     )
+    parser.add_argument(
+        "--against",
+        metavar="MODEL",
+        help="measure this one too, such as the original of a distilled model, and compare; "
+        f"language models also write {WRITTEN} tokens each behind the first {GIVEN} of the split",
+    )
     parser.add_argument("--json", metavar="FILE", help="write the numbers to a file as well")
     parser.add_argument(
         "--allow",
@@ -32,36 +48,75 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints one line with accuracy (or bits, or error) and loss."""
-    import torch
-
-    import mrconv
-
+    """Prints accuracy (or bits, or error) and loss; of two models also how they differ."""
     from .._checks import check_count
     from ..data.writing import write_text
-    from ..train import evaluate, read_recipe
+    from ..train import read_recipe
     from .train import allow_folder
 
     check_count("evaluate", "batch_size", args.batch_size)
     allow_folder(args.allow)
-    model = mrconv.load(args.model)
-    source = args.recipe or _recipe_beside(args.model)
+    model = _loaded(args.model)
+    other = None if args.against is None else _loaded(args.against)
+    source = args.recipe or _recipe_beside(args.model if other is None else args.against)
     recipe = read_recipe(source, allow=args.allow)
     splits = recipe.load_data()
-    if model.contract is not None:
-        model.contract.refuse_other("evaluate", splits.contract)
-    examples = splits[args.split]
-    model.to("cuda" if torch.cuda.is_available() else "cpu")
-    numbers = evaluate(model, examples, recipe.make_loss(), batch_size=args.batch_size)
-    told = {name.replace("_", " "): value for name, value in numbers.items()}
-    text = ", ".join(f"{name} {value:.4f}" for name, value in sorted(told.items()))
-    print(f"{args.split}: {text} on {len(examples)} examples")
+    for one in (model, other):
+        if one is not None and one.contract is not None:
+            one.contract.refuse_other("evaluate", splits.contract)
+    examples, loss = splits[args.split], recipe.make_loss()
+    record = {"model": args.model, "recipe": str(source), "split": args.split}
+    record |= {"examples": len(examples), **_measured(model, examples, loss, args, args.split)}
+    if other is not None:
+        numbers = _measured(other, examples, loss, args, args.against)
+        record["against"] = {"model": args.against, **numbers}
+        for name, value in numbers.items():
+            change = (record[name] - value) / value if value else 0.0
+            print(f"{name.replace('_', ' ')}: {change:+.3%} of that of {args.against}")
+        record |= _same_text(other, model, examples)
     if args.json:
-        record = {"model": args.model, "recipe": str(source), "split": args.split}
-        content = {**record, "examples": len(examples), **numbers}
-        write_text(args.json, json.dumps(content, indent=2) + "\n")
+        write_text(args.json, json.dumps(record, indent=2) + "\n")
         print(f"numbers: {args.json}")
     return 0
+
+
+def _loaded(name: str) -> "SequenceModel":
+    import torch
+
+    import mrconv
+
+    return mrconv.load(name).to("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def _measured(
+    model: "SequenceModel",
+    examples: "Examples",
+    loss: "nn.Module",
+    args: argparse.Namespace,
+    title: str,
+) -> dict[str, float]:
+    """The numbers of one model, printed."""
+    from ..train import evaluate
+
+    numbers = evaluate(model, examples, loss, batch_size=args.batch_size)
+    told = {name.replace("_", " "): value for name, value in numbers.items()}
+    text = ", ".join(f"{name} {value:.4f}" for name, value in sorted(told.items()))
+    print(f"{title}: {text} on {len(examples)} examples")
+    return numbers
+
+
+def _same_text(
+    other: "SequenceModel", model: "SequenceModel", examples: "Examples"
+) -> dict[str, object]:
+    """How far the likeliest texts of two language models agree, printed; nothing of others."""
+    from ..models import LanguageModel
+    from ..models.greedy import same_text
+
+    if not (isinstance(other, LanguageModel) and isinstance(model, LanguageModel)):
+        return {}
+    text = same_text(other, model, examples.y[0, :GIVEN], WRITTEN)
+    print(text)
+    return {"greedy_text": text._asdict()}
 
 
 def _recipe_beside(model: str) -> Path:

@@ -14,7 +14,8 @@ HELP = "train a model by a recipe: one YAML file, changed by key=value"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's arguments."""
     parser.add_argument(
-        "recipe", help="name of a recipe of mrconv (mnist, speech, shakespeare), or a YAML file"
+        "recipe",
+        help="name of a recipe of mrconv (mnist, speech, shakespeare, recall), or a YAML file",
     )
     parser.add_argument("--out", metavar="DIR", help="folder for results (default runs/NAME)")
     parser.add_argument(

@@ -2,6 +2,7 @@
 
 from .contract import InputContract, InputKind
 from .corpora import PythonSource, Shakespeare
+from .excerpt import Excerpt
 from .listops import ListOps
 from .listops_expressions import Grammar
 from .listops_generator import generate_listops
@@ -17,6 +18,7 @@ __all__ = [
     "IGNORED",
     "DataSource",
     "Examples",
+    "Excerpt",
     "Grammar",
     "InputContract",
     "InputKind",

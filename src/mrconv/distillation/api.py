@@ -11,13 +11,14 @@ from torch import Tensor, nn
 
 from .._checks import check_choice, check_count
 from ..errors import ArgumentError, MergeError
+from ..nn.gated_mr_conv import refuse_gates
 from ..nn.kernel_conv import KernelConv
 from ..nn.long_conv import LongConv
 from ..nn.mr_conv import MRConv
 from ..nn.recurrence import ModalRecurrence
 from ..nn.reparameterize import refuse_training
 from ..nn.response import impulse_response
-from .build import Layer, converted, fitted_layer, modal_order
+from .build import Layer, converted, fitted_layer, modal_order, rounding
 from .measure import measure
 from .orders import METHODS, Chosen, MethodName, choose
 from .outputs import Inputs, layer_changes, output_change
@@ -87,8 +88,9 @@ def distill(
         fir_head: H, explicit taps; at least 1.
         max_order: Largest order that a tolerance may take.
         method: "hankel", or "gradient": Adam on poles and residues, as in the paper.
-        on_failure: Where a tolerance cannot be met: "raise", or "exact", to leave that layer as it
-            is; exact streams of structured kernels cost little.
+        on_failure: Where a tolerance cannot be met, or gains depend on the input (GatedMRConv):
+            "raise", or "exact", to leave that layer as it is; exact streams of structured kernels
+            cost little. Layers with gates have no row in the report.
         inputs: A batch as the model takes it, to measure the change of outputs on.
 
     Returns:
@@ -96,7 +98,7 @@ def distill(
 
     Raises:
         MergeError: In training mode, for two-sided layers, taps that are not finite, or a tolerance
-            that cannot be met.
+            that cannot be met or a GatedMRConv, unless ``on_failure`` allows it.
         ArgumentError: If not exactly one of tolerance and order is given, or one is out of range.
 
     Cost: about 0.1 s a channel at K = 1,024 and order 16.
@@ -111,6 +113,8 @@ def distill(
     """
     settings = Settings(tolerance, order, fir_head, max_order, method, on_failure)
     refuse_training("distill", model)
+    if on_failure == "raise":
+        refuse_gates("distill", model, "Keep such layers with on_failure='exact'")
     started = time.perf_counter()
     layers = {
         name: module
@@ -139,7 +143,7 @@ def _distilled(name: str, layer: Layer, settings: Settings) -> tuple[nn.Module, 
     started = time.perf_counter()
     taps, bias = _response(name, layer)
     own_poles = _keeps_its_poles(layer, settings)
-    chosen = _choose(taps, settings, own_poles)
+    chosen = _choose(taps, settings, own_poles, rounding(layer))
     new: ModalRecurrence
     if own_poles and isinstance(layer, KernelConv):
         new = converted(layer, taps, bias, settings.fir_head)
@@ -188,7 +192,7 @@ def _keeps_its_poles(layer: Layer, settings: Settings) -> bool:
     return settings.method == "hankel" and own is not None and own <= allowed
 
 
-def _choose(taps: Tensor, settings: Settings, own_poles: bool) -> Chosen:
+def _choose(taps: Tensor, settings: Settings, own_poles: bool, ridge: float) -> Chosen:
     return choose(
         taps[:, settings.fir_head :],
         taps.norm(dim=-1),
@@ -196,6 +200,7 @@ def _choose(taps: Tensor, settings: Settings, own_poles: bool) -> Chosen:
         order=settings.order,
         max_order=settings.max_order,
         method=None if own_poles else METHODS[settings.method],
+        ridge=ridge,
     )
 
 

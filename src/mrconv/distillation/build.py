@@ -16,7 +16,7 @@ from .fit import Fitted
 from .poles import Poles
 from .residues import fit_residues
 
-__all__ = ["Layer", "converted", "fitted_layer", "modal_order"]
+__all__ = ["Layer", "converted", "fitted_layer", "modal_order", "rounding"]
 
 Layer = MRConv | KernelConv | LongConv
 
@@ -43,7 +43,7 @@ def fitted_layer(
     new = _empty(layer, modes, fir_head, bias is not None)
     log_decay, angle = torch.zeros_like(fitted.decay[:, :modes]), fitted.angle[:, :modes].clone()
     residue = torch.zeros(*angle.shape, 2, dtype=angle.dtype, device=angle.device)
-    precision = max(1e-13, torch.finfo(new.residue.dtype).eps)
+    ridge = rounding(layer)
     for index, poles in groups:
         count = poles.decay.shape[-1]
         if not count:
@@ -54,7 +54,7 @@ def fitted_layer(
         rounded = Poles(
             stored.exp(), torch.where(turned > 3.1415926, torch.pi, turned), poles.reals
         )
-        weights = fit_residues(taps[index, fir_head:], rounded, precision)
+        weights = fit_residues(taps[index, fir_head:], rounded, ridge)
         log_decay[index, :count], angle[index, :count] = stored, rounded.angle
         residue[index, :count, 0] = weights[:, :count]
         residue[index, poles.reals : count, 1] = -weights[:, count:]
@@ -98,6 +98,12 @@ def _modes(kernel: nn.Module) -> tuple[Tensor, Tensor, Tensor]:
         )
     decay, angle, residue = kernel.modes()
     return decay.detach(), angle.detach(), residue.detach()
+
+
+def rounding(layer: Layer) -> float:
+    """Relative error of the numbers that a layer's recurrence is stored in; 0: float64."""
+    dtype = narrowest(layer).dtype
+    return 0.0 if dtype == torch.float64 else torch.finfo(dtype).eps / 2
 
 
 def _empty(layer: Layer, modes: int, fir_head: int, bias: bool) -> ModalRecurrence:

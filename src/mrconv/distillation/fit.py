@@ -14,10 +14,12 @@ from .refine import EXACT, refine
 from .residues import error_norms
 from .vector_fitting import vector_fitting_poles
 
-__all__ = ["PADDING", "Fitted", "fit_poles"]
+__all__ = ["MANY", "PADDING", "Fitted", "fit_poles"]
 
 #: Decay that stands where a filter has fewer poles than another.
 PADDING = 31.0
+#: Errors below this many roundings of a weight are rounding.
+MANY = 100
 #: Orders from which vector fitting only costs time.
 VECTOR_FITTING_UP_TO = 32
 #: How many times smaller the error must be for poles that practically never decay.
@@ -59,7 +61,7 @@ def _ending_poles(taps: Tensor, order: int) -> Tensor:
 STARTS = (_ending_poles, vector_fitting_poles)
 
 
-def fit_poles(taps: Tensor, order: int, vectors: Tensor) -> Fitted:
+def fit_poles(taps: Tensor, order: int, vectors: Tensor, *, ridge: float = 0.0) -> Fitted:
     """Poles whose exponentials, with the best residues, come close to each filter's taps.
 
     Kung's method, the same on the taps with silence behind them, and vector fitting each give a
@@ -72,6 +74,7 @@ def fit_poles(taps: Tensor, order: int, vectors: Tensor) -> Fitted:
         order: N, at least 1.
         vectors: Leading singular vectors of the Hankel matrices, N or more of n = (K + 1) // 2;
             n of them say nothing of poles, and the last order tried is then n - 1. (F, n, >= N)
+        ridge: Relative error of the numbers that residues will be stored in; it counts as error.
 
     Returns:
         Poles and errors.
@@ -83,32 +86,34 @@ def fit_poles(taps: Tensor, order: int, vectors: Tensor) -> Fitted:
     padding = taps.new_full((len(taps), order), PADDING)
     best = Fitted(padding, torch.zeros_like(padding), taps.norm(dim=-1))
     if vectors.shape[1] < 2:  # one or two taps
-        return _improved(best, taps, torch.full_like(best.decay, 0.5).to(torch.complex128))
+        return _improved(best, taps, torch.full_like(best.decay, 0.5).to(torch.complex128), ridge)
     start = kung_poles(vectors, order)
-    best = _improved(best, taps, start)
+    best = _improved(best, taps, start, ridge)
     for method in STARTS if order <= VECTOR_FITTING_UP_TO else STARTS[:1]:
-        index = _inexact(best, taps)
+        index = _inexact(best, taps, ridge)
         if len(index):
             part = Fitted(*(tensor[index] for tensor in best))
-            part = _improved(part, taps[index], method(taps[index], order))
+            part = _improved(part, taps[index], method(taps[index], order), ridge)
             best = Fitted(*(a.index_copy(0, index, b) for a, b in zip(best, part, strict=True)))
     if (start.abs().amax(-1) > math.exp(-least_decay(size))).any():
-        best = _improved(best, taps, start, memory=ENDLESS_MEMORY, gain=MUCH)
+        best = _improved(best, taps, start, ridge, memory=ENDLESS_MEMORY, gain=MUCH)
     most = TAIL_COST * best.error
     for weight in TAILS:
-        best = _quieter(best, taps, weight, most)
+        best = _quieter(best, taps, weight, ridge, most)
     return best
 
 
-def _inexact(fitted: Fitted, taps: Tensor) -> Tensor:
+def _inexact(fitted: Fitted, taps: Tensor, ridge: float) -> Tensor:
     """Numbers of the filters whose error is more than rounding.                 (F',)."""
-    return (fitted.error > 1e3 * EXACT * taps.norm(dim=-1)).nonzero()[:, 0]
+    rounding = max(1e3 * EXACT, MANY * ridge) * taps.norm(dim=-1)
+    return (fitted.error > rounding).nonzero()[:, 0]
 
 
 def _improved(
     best: Fitted,
     taps: Tensor,
     start: Tensor,
+    ridge: float,
     *,
     memory: float = LONGEST_MEMORY,
     gain: float = 1.0,
@@ -117,7 +122,7 @@ def _improved(
     least = least_decay(taps.shape[-1], memory)
     decay, angle, error = (tensor.clone() for tensor in best)
     for index, poles in grouped(start, least):
-        reached = refine(taps[index], poles)
+        reached = refine(taps[index], poles, ridge=ridge)
         better = (gain * reached.error < error[index]).nonzero()[:, 0]
         missing = (0, decay.shape[-1] - poles.decay.shape[-1])
         chosen = index[better]
@@ -127,17 +132,18 @@ def _improved(
     return Fitted(decay, angle, error)
 
 
-def _quieter(best: Fitted, taps: Tensor, weight: float, most: Tensor) -> Fitted:
+def _quieter(best: Fitted, taps: Tensor, weight: float, ridge: float, most: Tensor) -> Fitted:
     """Poles that sound less behind the taps, where the error stays at most at ``most`` (F,)."""
-    inexact = _inexact(best, taps)
+    inexact = _inexact(best, taps, ridge)
     decay, angle, error = (tensor.clone() for tensor in best)
     for members, poles in Fitted(*(tensor[inexact] for tensor in best)).by_structure():
         count = poles.decay.shape[-1]
         if not count:
             continue
         index, least = inexact[members], least_decay(taps.shape[-1])
-        reached = refine(taps[index], poles._replace(least=least), tail=weight).poles
-        new_error = error_norms(taps[index], reached)
+        start = poles._replace(least=least)
+        reached = refine(taps[index], start, tail=weight, ridge=ridge).poles
+        new_error = error_norms(taps[index], reached, ridge)
         kept = new_error <= most[index]
         chosen = index[kept]
         decay[chosen, :count], angle[chosen, :count] = reached.decay[kept], reached.angle[kept]

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from ..nn.recurrence import ModalRecurrence
+from .tail import tail_sum
 
 __all__ = ["Errors", "measure"]
 
@@ -36,10 +37,10 @@ def measure(taps: Tensor, layer: ModalRecurrence) -> Errors:
     The worst gain, max over inputs of |error of the output| / |input| in norm, is max |E(omega)|.
     It is at least the largest value on a grid, and at most
 
-    sum_{t < K} |e[t]| + sum_m |residue_m| |pole_m|^(K - H) / (1 - |pole_m|),
+    sum_{t < K} |e[t]| + sum_{t >= K} |taps[t]|,
 
-    which also bounds the largest error of the output by the largest input. The second sum bounds
-    the taps from K on, where the original has none.
+    which also bounds the largest error of the output by the largest input. The second sum, of the
+    taps from K on, where the original has none, is itself bounded by ``tail_sum``.
 
     Args:
         taps: What the layer stands for, float64.                    (D, K)
@@ -52,10 +53,7 @@ def measure(taps: Tensor, layer: ModalRecurrence) -> Errors:
     error = taps - exact.taps(size)
     norm = taps.norm(dim=-1)
     relative = error.norm(dim=-1) / torch.where(norm > 0, norm, 1)
-    radius = exact.radius
-    behind = max(0, size - layer.fir_head)
-    tail = exact.residue.norm(dim=-1) * radius**behind / (1 - radius)
-    most = error.abs().sum(-1) + tail.sum(-1)
+    most = error.abs().sum(-1) + tail_sum(exact, size)
     energy, last = taps.square().sum(-1), taps[:, -max(1, size // 10) :].square().sum(-1)
     end = last / torch.where(energy > 0, energy, 1)
     return Errors(relative, _largest_gain(taps, exact), most, norm, end)

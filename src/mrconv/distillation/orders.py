@@ -1,24 +1,26 @@
 """The order of each filter: as asked, or the smallest that was found to keep a tolerance."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from .fit import PADDING, Fitted, fit_poles
+from .fit import MANY, PADDING, Fitted, fit_poles
 from .gradient import Gradient, gradient_poles
 from .hankel import hankel_vectors, lower_bounds, order_from_spectrum
 
 __all__ = ["METHODS", "Chosen", "MethodName", "choose"]
 
 MethodName = Literal["hankel", "gradient"]
-#: Takes taps (F, K), an order and the leading Hankel vectors.
-Method = Callable[[Tensor, int, Tensor], Fitted]
+#: Takes taps (F, K), an order, the leading Hankel vectors, and as ``ridge`` the error by which
+#: stored weights are rounded.
+Method = Callable[..., Fitted]
 METHODS: dict[MethodName, Method] = {
     "hankel": fit_poles,
-    "gradient": lambda taps, order, vectors: gradient_poles(taps, order, Gradient()),
+    "gradient": lambda taps, order, vectors, ridge: gradient_poles(taps, order, Gradient()),
 }
 #: Filters fitted at a time, which bounds the memory.
 TOGETHER = 32
@@ -46,6 +48,7 @@ def choose(
     order: int | None,
     max_order: int,
     method: Method | None,
+    ridge: float = 0.0,
 ) -> Chosen:
     """Poles for every filter of one layer.
 
@@ -60,6 +63,7 @@ def choose(
         order: N, or None.
         max_order: Largest order with a tolerance.
         method: How poles are found; None: only spectrum and bounds are wanted.
+        ridge: Relative error of the numbers that the residues will be stored in.
 
     Returns:
         Poles, spectrum and bounds.
@@ -82,16 +86,18 @@ def choose(
         orders = torch.maximum(first, possible)
         orders = torch.where(taps.norm(dim=-1) <= goal, 0, orders)
     fitted = _nothing(taps, most)
+    fit = None if method is None else partial(method, ridge=ridge)
     waiting = torch.ones_like(orders, dtype=torch.bool)
-    while method is not None and waiting.any():
-        fitted = _fit_each(taps, orders, waiting, vectors, fitted, method)
+    while fit is not None and waiting.any():
+        fitted = _fit_each(taps, orders, waiting, vectors, fitted, fit)
         waiting = waiting & (fitted.error > goal) & (orders < rank) & (orders > 0)
         orders = torch.where(waiting, orders + 1 + orders // 8, orders).minimum(rank)
     # where poles lie so close that the taps hide some of them, more may do what their number cannot
-    hidden = (fitted.error > HIDDEN * norms) & (rank < most) & (rank > 0)
-    if method is not None and order is not None and hidden.any():
+    exact = max(HIDDEN, MANY * ridge) * norms
+    hidden = (fitted.error > exact) & (rank < most) & (rank > 0)
+    if fit is not None and order is not None and hidden.any():
         most_of_all = torch.full_like(rank, most)
-        fitted = _fit_each(taps, most_of_all, hidden, vectors, fitted, method)
+        fitted = _fit_each(taps, most_of_all, hidden, vectors, fitted, fit)
     return Chosen(fitted, spectrum, bounds)
 
 

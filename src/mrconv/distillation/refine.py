@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from .poles import Poles
 
@@ -33,9 +34,13 @@ class Target(NamedTuple):
     """(T,)"""
     weights: Tensor
     """Of the error at each lag.                                          (T,)"""
+    ridge: float
+    """Error by which a weight of 1 is rounded, for columns of unit norm."""
 
 
-def refine(taps: Tensor, poles: Poles, *, tail: float = 0.0, steps: int = STEPS) -> Refined:
+def refine(
+    taps: Tensor, poles: Poles, *, tail: float = 0.0, ridge: float = 0.0, steps: int = STEPS
+) -> Refined:
     """Poles that lower | taps - basis w |, w the best weights, by damped Gauss-Newton steps.
 
     With basis = Q R the error is r = (I - Q Q') taps; to first order it changes by
@@ -45,11 +50,14 @@ def refine(taps: Tensor, poles: Poles, *, tail: float = 0.0, steps: int = STEPS)
 
     With ``tail`` the exponentials are also held to be 0 behind the taps, where the filter has none:
     tail^2 sum_{K <= t < 4 K} (basis w)[t]^2, taken at every eighth lag, is added to the squares.
+    With ``ridge`` so is ridge^2 |w|^2, w for columns of unit norm: what rounding w will add. Poles
+    are then not moved to where large weights cancel each other.
 
     Args:
         taps: Float64.                                               (F, K)
         poles: Where to start.
         tail: Weight of an error behind the taps.
+        ridge: Relative error of the numbers that weights are stored in; 0: none.
         steps: At most this many.
 
     Returns:
@@ -58,7 +66,7 @@ def refine(taps: Tensor, poles: Poles, *, tail: float = 0.0, steps: int = STEPS)
     Cost: O(K N^2) a step and filter.
     Source: Golub and Pereyra 1973, Kaufman 1975; damping as Levenberg and Marquardt.
     """
-    here = _start(_target(taps, tail), poles)
+    here = _start(_target(taps, tail, ridge), poles)
     index, least = torch.arange(len(taps), device=taps.device), EXACT * taps.norm(dim=-1)
     decay, angle, errors = (torch.empty_like(one) for one in (poles.decay, poles.angle, here.error))
     history = [here.error]
@@ -125,30 +133,39 @@ def _start(target: Target, poles: Poles) -> _Descent:
     return _Descent(target, poles, *linearised, torch.full_like(linearised[0], 1e-2))
 
 
-def _target(taps: Tensor, tail: float) -> Target:
+def _target(taps: Tensor, tail: float, ridge: float) -> Target:
     size = taps.shape[-1]
     lags = torch.arange(size, dtype=taps.dtype, device=taps.device)
     if tail == 0:
-        return Target(taps, lags, torch.ones_like(lags))
+        return Target(taps, lags, torch.ones_like(lags), ridge)
     behind = size + TAIL_STRIDE * lags[: TAIL_REACH * size // TAIL_STRIDE]
     weights = torch.full_like(behind, tail * TAIL_STRIDE**0.5)
-    values = torch.nn.functional.pad(taps, (0, len(behind)))
-    return Target(values, torch.cat([lags, behind]), torch.cat([torch.ones_like(lags), weights]))
+    values = functional.pad(taps, (0, len(behind)))
+    weights = torch.cat([torch.ones_like(lags), weights])
+    return Target(values, torch.cat([lags, behind]), weights, ridge)
 
 
 def _linearised(target: Target, poles: Poles) -> tuple[Tensor, Tensor, Tensor]:
-    """Norm of the error (F,), its Jacobian (F, T, N), and the error itself (F, T)."""
+    """Norm of the error (F,), its Jacobian (F, T, N), and the error itself (F, T).
+
+    With a ridge N more rows: the weights themselves, which are to be 0.
+    """
     basis = target.weights[:, None] * poles.at(target.lags)
     scale = basis.norm(dim=1).clamp_min(1e-300)[:, None]
-    q, r = torch.linalg.qr(basis / scale)
-    projected = q.mT @ target.values[..., None]
+    columns, values, below = basis / scale, target.values, basis.shape[-1] if target.ridge else 0
+    if below:
+        rounding = target.ridge * torch.eye(below, dtype=basis.dtype, device=basis.device)
+        columns = torch.cat([columns, rounding.expand(len(columns), -1, -1)], 1)
+        values = functional.pad(values, (0, below))
+    q, r = torch.linalg.qr(columns)
+    projected = q.mT @ values[..., None]
     # a ridge on the diagonal: columns may coincide
     diagonal = torch.diagonal(r, dim1=-2, dim2=-1)
     tiny = 1e-13 * torch.where(diagonal < 0, -1.0, 1.0)
     safe = r + torch.diag_embed(torch.where(diagonal.abs() < 1e-12, tiny, torch.zeros_like(tiny)))
     weights = torch.linalg.solve_triangular(safe, projected, upper=True)[..., 0] / scale[:, 0]
-    change = poles.derivatives(basis, weights, target.lags)
-    rest = target.values - (q @ projected)[..., 0]
+    change = functional.pad(poles.derivatives(basis, weights, target.lags), (0, 0, 0, below))
+    rest = values - (q @ projected)[..., 0]
     return rest.norm(dim=-1), change - q @ (q.mT @ change), rest
 
 

@@ -3,6 +3,7 @@
 import json
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -104,10 +105,18 @@ class DistillReport:
         """The report as JSON."""
         return json.dumps(self.as_dict(), indent=1)
 
+    def table(self) -> list[tuple[str, ...]]:
+        """What is printed: the names of the columns, then one row a layer."""
+        columns = dict(COLUMNS)
+        if any(layer.output_error is not None for layer in self.layers):
+            columns |= OUTPUT_COLUMNS
+        columns["verdicts"] = _verdicts
+        rows = [tuple(cell(one) for cell in columns.values()) for one in self.layers]
+        return [tuple(columns), *rows]
+
     def __str__(self) -> str:
-        head = ("layer", "filters", "order", "error", "bound", "worst gain of error", "radius", "")
-        lines = [head, *(_cells(layer) for layer in self.layers)]
-        widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+        lines = self.table()
+        widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
         table = [
             "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
             for line in lines
@@ -115,21 +124,44 @@ class DistillReport:
         return "\n".join([*table, *_remarks(self), *_closing(self)])
 
 
-def _cells(layer: LayerReport) -> tuple[str, ...]:
+def _orders(layer: LayerReport) -> str:
     orders = [one.order for one in layer.filters]
-    worst = max(layer.filters, key=lambda one: one.error)
+    return str(max(orders)) if min(orders) == max(orders) else f"{min(orders)} to {max(orders)}"
+
+
+def _bound_of_the_worst(layer: LayerReport) -> str:
+    return f"{max(layer.filters, key=lambda one: one.error).lower_bound:.1e}"
+
+
+def _gains(layer: LayerReport) -> str:
     low, high = (max(one.gain_error[i] for one in layer.filters) for i in (0, 1))
+    return f"{low:.1e} to {high:.1e}"
+
+
+def _verdicts(layer: LayerReport) -> str:
     counts = Counter(one.verdict for one in layer.filters)
-    return (
-        layer.name or "layer",
-        str(len(layer.filters)),
-        str(max(orders)) if min(orders) == max(orders) else f"{min(orders)} to {max(orders)}",
-        f"{worst.error:.1e}",
-        f"{worst.lower_bound:.1e}",
-        f"{low:.1e} to {high:.1e}",
-        f"{max(one.radius for one in layer.filters):.6f}",
-        ", ".join(f"{count} {verdict}" for verdict, count in counts.items()),
-    )
+    return ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1e}"
+
+
+Column = Callable[[LayerReport], str]
+COLUMNS: dict[str, Column] = {
+    "layer": lambda layer: layer.name or "layer",
+    "filters": lambda layer: str(len(layer.filters)),
+    "order": _orders,
+    "error": lambda layer: f"{layer.error:.1e}",
+    "bound": _bound_of_the_worst,
+    "worst gain of error": _gains,
+    "radius": lambda layer: f"{max(one.radius for one in layer.filters):.6f}",
+}
+#: Where ``inputs`` were given: the largest change of a layer's output, and what bounds it.
+OUTPUT_COLUMNS: dict[str, Column] = {
+    "output error": lambda layer: _number(layer.output_error),
+    "at most": lambda layer: _number(layer.output_bound),
+}
 
 
 def _remarks(report: DistillReport) -> list[str]:

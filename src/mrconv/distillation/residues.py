@@ -8,16 +8,21 @@ from .poles import Poles
 __all__ = ["error_norms", "fit_residues"]
 
 
-def fit_residues(taps: Tensor, poles: Poles, precision: float = 1e-13) -> Tensor:
+#: Directions of a smaller singular value, relative to the largest, are rounding.
+SMALLEST = 1e-13
+
+
+def fit_residues(taps: Tensor, poles: Poles, ridge: float = 0.0) -> Tensor:
     """Weights of the poles' exponentials that come closest to the taps in norm.
 
-    min_w | taps - basis w |, columns of unit norm, directions of relative singular value below
-    ``precision`` left out: they would buy little by large weights that cancel each other.
+    min_w | taps - basis w |^2 + ridge^2 | w |^2, columns of unit norm. The second term is the error
+    that is to be expected from rounding w: without it, close poles buy little by large weights that
+    cancel each other.
 
     Args:
         taps: Float64.                                               (F, K)
         poles: Of the filters.
-        precision: Of the numbers that the weights will be stored in.
+        ridge: Relative error of the numbers that the weights will be stored in.
 
     Returns:
         One weight a column of ``poles.basis``.                      (F, N)
@@ -36,12 +41,15 @@ def fit_residues(taps: Tensor, poles: Poles, precision: float = 1e-13) -> Tensor
     q, r = torch.linalg.qr(basis / scale[:, None])
     # the small factor carries the singular values
     left, values, right = torch.linalg.svd(r)
-    inverse = torch.where(values > precision * values[:, :1], 1 / values, 0)
+    kept = values > SMALLEST * values[:, :1]
+    inverse = torch.where(kept, values / (values.square() + ridge**2), 0)
     projected = left.mT @ (q.mT @ taps[..., None])
     return (right.mT @ (inverse[..., None] * projected))[..., 0] / scale
 
 
-def error_norms(taps: Tensor, poles: Poles) -> Tensor:
-    """| taps - basis w | with the best weights.                                    (F,)."""
+def error_norms(taps: Tensor, poles: Poles, ridge: float = 0.0) -> Tensor:
+    """sqrt(| taps - basis w |^2 + ridge^2 | w |^2) with the best weights.        (F,)."""
     basis = poles.basis(taps.shape[-1])
-    return (taps - (basis @ fit_residues(taps, poles)[..., None])[..., 0]).norm(dim=-1)
+    weights = fit_residues(taps, poles, ridge)
+    error = (taps - (basis @ weights[..., None])[..., 0]).norm(dim=-1)
+    return torch.hypot(error, ridge * (weights * basis.norm(dim=1)).norm(dim=-1))

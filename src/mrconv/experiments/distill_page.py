@@ -1,7 +1,6 @@
 """The page of a distillation: what was asked and found, layer by layer, with pictures."""
 
 import importlib.util
-from collections import Counter
 from pathlib import Path
 
 import torch
@@ -86,30 +85,15 @@ def _add_layers(page: Page, report: DistillReport) -> None:
         "Layers",
         "Error and bound of each layer's worst filter. The worst gain of the error is how much "
         "louder than an input the error of the output can be: at least the first number, at most "
-        "the second.",
+        "the second. Where inputs were given, the largest change of a layer's output on what it "
+        "met stands beside what bounds it.",
     )
-    columns = ("layer", "filters", "order", "error", "bound", "gain of error", "radius", "verdicts")
-    page.table(columns, [_layer_cells(layer) for layer in report.layers])
+    columns, *rows = report.table()
+    page.table(columns, rows)
     met = {one.verdict for layer in report.layers for one in layer.filters}
     for verdict, remark in REMARKS.items():
         if verdict in met and remark:
             page.text(f"{verdict.capitalize()}: {remark}.")
-
-
-def _layer_cells(layer: LayerReport) -> tuple[object, ...]:
-    worst = max(layer.filters, key=lambda one: one.error)
-    low, high = (max(one.gain_error[i] for one in layer.filters) for i in (0, 1))
-    counts = Counter(one.verdict for one in layer.filters)
-    return (
-        layer.name or "layer",
-        len(layer.filters),
-        _span([one.order for one in layer.filters]),
-        _short(worst.error),
-        _short(worst.lower_bound),
-        f"{low:.2g} to {high:.2g}",
-        f"{max(one.radius for one in layer.filters):.6f}",
-        ", ".join(f"{count} {verdict}" for verdict, count in counts.items()),
-    )
 
 
 def _short(value: float) -> float:

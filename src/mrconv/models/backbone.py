@@ -26,8 +26,8 @@ class SequenceBackbone(nn.Module):
         channels: D.
         depth: Number of blocks.
         mixer: Settings of the layer that mixes over time: ``name`` ("mrconv" by default,
-            "long_conv", "s4d", "sgconv", "attention", "hyena" or "multihyena") and that layer's
-            keyword arguments; a list gives one mapping a block.
+            "gated_mrconv", "long_conv", "s4d", "sgconv", "attention", "hyena" or "multihyena")
+            and that layer's keyword arguments; a list gives one mapping a block.
         norm: "batch" (masked BatchNorm) or "layer" (LayerNorm over channels).
         pre_norm: Whether norms stand before the mixers; adds one behind the last block.
         dropout: Probability with which a channel is dropped inside a block.

@@ -11,6 +11,7 @@ from .._checks import nearest
 from ..branch_statistics import BranchNorm
 from ..errors import ArgumentError, DtypeError
 from ..nn.attention import Attention
+from ..nn.gated_mr_conv import GatedMRConv
 from ..nn.hyena import Hyena, MultiHyena
 from ..nn.long_conv import LongConv
 from ..nn.mr_conv import MRConv
@@ -18,12 +19,15 @@ from .baselines import S4D, SGConv
 
 __all__ = ["MIXERS", "MixerName", "MixerSettings", "make_mixer", "mixer_per_layer"]
 
-MixerName = Literal["mrconv", "long_conv", "s4d", "sgconv", "attention", "hyena", "multihyena"]
+MixerName = Literal[
+    "mrconv", "gated_mrconv", "long_conv", "s4d", "sgconv", "attention", "hyena", "multihyena"
+]
 MixerSettings = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 #: Every class takes (channels, length, ...) and gives (B, D, L) -> (B, D, L) with ``lengths``.
 MIXERS: dict[MixerName, type[nn.Module]] = {
     "mrconv": MRConv,
+    "gated_mrconv": GatedMRConv,
     "long_conv": LongConv,
     "s4d": S4D,
     "sgconv": SGConv,

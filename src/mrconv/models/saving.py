@@ -12,8 +12,9 @@ from torch import nn
 from .._version import __version__
 from ..data.writing import written_aside
 from ..errors import ArgumentError, FileError
-from ..merging import MERGEABLE
+from ..nn.kernel_conv import KernelConv
 from ..nn.long_conv import LongConv
+from ..nn.mr_branches import MRBranches
 from ..nn.mr_conv import MRConv
 from ..nn.recurrence import ModalRecurrence
 from .backbone import SequenceBackbone
@@ -139,7 +140,7 @@ def _number(value: Any) -> float:
 
 def _form(model: nn.Module) -> str:
     modules = list(model.modules())
-    if any(isinstance(module, MERGEABLE) for module in modules):
+    if any(isinstance(module, (MRBranches, KernelConv)) for module in modules):
         return "branches"
     recurrent = any(isinstance(module, ModalRecurrence) for module in modules)
     return "recurrence" if recurrent else "merged"

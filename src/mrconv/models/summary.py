@@ -9,15 +9,16 @@ from ..convolution import fast_length
 from ..nn.attention import Attention
 from ..nn.block import ResidualBlock
 from ..nn.gated_conv import GatedConv
+from ..nn.gated_mr_conv import GatedMRConv
 from ..nn.kernel_conv import KernelConv
 from ..nn.long_conv import LongConv
-from ..nn.mr_conv import MRConv
+from ..nn.mr_branches import MRBranches
 from ..nn.recurrence import ModalRecurrence
 from .base import SequenceModel
 
 __all__ = ["LayerSummary", "Summary", "summarize"]
 
-Mixer = MRConv | KernelConv | LongConv | ModalRecurrence | GatedConv | Attention
+Mixer = MRBranches | KernelConv | LongConv | ModalRecurrence | GatedConv | Attention
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,8 @@ def summarize(model: SequenceModel) -> Summary:
 
     A long convolution of one channel counts as two real FFTs of size n >= L + K - 1, 2.5 n log2 n
     operations each, and n / 2 complex products of 6; attention as 2 (4 D^2 L + 2 D L^2); Hyena as
-    8 D^2 L and its long convolutions; the pointwise product of a block as 2 * 2 D * D operations a
+    8 D^2 L and its long convolutions; GatedMRConv as one convolution a resolution and the linear
+    map of its gates, 2 R H D L; the pointwise product of a block as 2 * 2 D * D operations a
     sample. Making the taps is not counted, nor are gates, norms and activations. Attention has no
     reach of its own and counts as one tap a sample of the model's length.
 
@@ -102,7 +104,7 @@ def _layer(name: str, layer: Mixer, length: int) -> LayerSummary:
         name=name,
         kind=type(layer).__name__,
         kernel=_kernel(layer),
-        resolutions=long.resolutions if isinstance(long, MRConv) else None,
+        resolutions=long.resolutions if isinstance(long, MRBranches) else None,
         num_taps=num_taps,
         causal=layer.causal,
         parameters=_count(layer),
@@ -111,7 +113,7 @@ def _layer(name: str, layer: Mixer, length: int) -> LayerSummary:
 
 
 def _kernel(layer: Mixer) -> str:
-    if isinstance(layer, MRConv):
+    if isinstance(layer, MRBranches):
         return str(layer.kernel)
     if isinstance(layer, GatedConv):
         return f"{layer.num_filters} filters, {_kernel(layer.filter)}"
@@ -129,6 +131,9 @@ def _ahead(layer: Mixer, length: int) -> int:
 
 def _mixing(layer: Mixer, length: int, num_taps: int) -> float:
     channels = layer.channels
+    if isinstance(layer, GatedMRConv):
+        branches = sum(_convolution(length, span) for span in layer.spans)
+        return channels * branches + 2 * layer.gate.weight.numel() * length
     projections = 2 * 4 * channels**2 * length  # three in front, one behind
     if isinstance(layer, Attention):
         return projections + 4 * channels * length * num_taps

@@ -3,11 +3,13 @@
 from .attention import Attention
 from .block import ResidualBlock
 from .gated_conv import GatedConv
+from .gated_mr_conv import GatedMRConv
 from .hyena import Hyena, MultiHyena
 from .keep_resolutions import keep_resolutions
 from .kernel_conv import KernelConv
 from .long_conv import LongConv
 from .mr_arguments import num_resolutions
+from .mr_branches import MRBranches
 from .mr_conv import MRConv
 from .norm import ChannelNorm, MaskedBatchNorm
 from .recurrence import ModalRecurrence
@@ -19,9 +21,11 @@ __all__ = [
     "ChannelNorm",
     "Check",
     "GatedConv",
+    "GatedMRConv",
     "Hyena",
     "KernelConv",
     "LongConv",
+    "MRBranches",
     "MRConv",
     "MaskedBatchNorm",
     "ModalRecurrence",

@@ -1,19 +1,20 @@
-"""The memory of a diagonal recurrence, and how one sample or many move it on."""
+"""The memory of a diagonal recurrence, and how many samples move it on."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from .._checks import mask_invalid, widened
 from ..convolution import long_convolution
-from ..kernels.exponentials import complex_product, modal_taps
+from .modal_moves import Moves
 
 if TYPE_CHECKING:
     from .recurrence import ModalRecurrence
 
-__all__ = ["Group", "ModalState", "advance", "grouped", "take_one", "zero_state"]
+__all__ = ["BLOCK", "Block", "ModalState", "advance", "zero_state"]
 
 #: Samples of a chunk taken at once.
 BLOCK = 256
@@ -30,87 +31,6 @@ class ModalState(NamedTuple):
     """Samples seen, int64.                                     (B,)"""
 
 
-class Group(NamedTuple):
-    """Modes that act on the same lags, float64."""
-
-    members: Tensor
-    """Their numbers.                                          (M',)"""
-    decay: Tensor
-    """(D, M')"""
-    angle: Tensor
-    """(D, M')"""
-    residue: Tensor
-    """(D, M', 2)"""
-    start: int
-    end: int | None
-    """Lag behind the last; None: never."""
-
-    def powers(self, exponents: Tensor) -> Tensor:
-        """pole^n as two reals.
-
-        Args:
-            exponents: n, of a shape that broadcasts with (D, M', ...).
-        """
-        shape = (*self.decay.shape, *(1,) * max(0, exponents.ndim - 2))
-        decay, angle = self.decay.reshape(shape), self.angle.reshape(shape)
-        magnitude = torch.exp(-decay * exponents)
-        return torch.stack(
-            [magnitude * (angle * exponents).cos(), magnitude * (angle * exponents).sin()], -1
-        )
-
-    def run(self, count: int) -> Tensor:
-        """pole^0 .. pole^(n - 1), by doubling: n products in place of n exponentials.
-
-        Args:
-            count: n.
-
-        Returns:
-            Powers as two reals.                                     (D, M', n, 2)
-        """
-        table = self.powers(torch.zeros((), device=self.decay.device))[:, :, None]
-        while (size := table.shape[2]) < count:
-            step = self.powers(torch.tensor(float(size), device=self.decay.device))
-            table = torch.cat([table, complex_product(table, step[:, :, None])], 2)
-        return table[:, :, :count]
-
-    def leaving(self) -> Tensor:
-        """pole^(end - start), by which a sample that leaves is weighted.    (D, M', 2)."""
-        if self.end is None:
-            return torch.zeros_like(self.residue)
-        return self.powers(torch.tensor(self.end - self.start, device=self.decay.device))
-
-    def frequency_response(self, omega: Tensor) -> Tensor:
-        """Of the group's modes together, (D, n) complex, at omega (n,) in rad a sample."""
-        turn, residue = torch.exp(-1j * omega), torch.view_as_complex(self.residue.contiguous())
-        poles = torch.exp(torch.complex(-self.decay, self.angle))
-        response = torch.zeros(len(self.decay), len(omega), dtype=turn.dtype, device=omega.device)
-        # Re r p^t = (r p^t + its conjugate) / 2; mode by mode, to hold (D, n) only
-        for r, p in zip((residue / 2).unbind(-1), poles.unbind(-1), strict=True):
-            response += self._geometric(r, p, turn) + self._geometric(r.conj(), p.conj(), turn)
-        return response * torch.exp(-1j * omega * self.start)
-
-    def _geometric(self, residue: Tensor, pole: Tensor, turn: Tensor) -> Tensor:
-        """sum_t residue (pole turn)^t over the window.                      (D, n)."""
-        ratio = pole[:, None] * turn
-        total = residue[:, None] / (1 - ratio)
-        if self.end is None:
-            return total
-        ends: Tensor = total * (1 - ratio ** (self.end - self.start))
-        return ends
-
-
-def grouped(
-    decay: Tensor, angle: Tensor, residue: Tensor, windows: Sequence[tuple[int, int | None]]
-) -> list[Group]:
-    """Modes (D, M) gathered by their windows of lags."""
-    groups = []
-    for window in dict.fromkeys(windows):
-        numbers = [m for m, one in enumerate(windows) if one == window]
-        index = torch.tensor(numbers, device=decay.device)
-        groups.append(Group(index, decay[:, index], angle[:, index], residue[:, index], *window))
-    return groups
-
-
 def zero_state(layer: "ModalRecurrence", batch_size: int) -> ModalState:
     """The memory of rows that have seen nothing; see ``ModalRecurrence.init_state``."""
     device, shape = layer.head.device, (batch_size, layer.channels)
@@ -120,134 +40,168 @@ def zero_state(layer: "ModalRecurrence", batch_size: int) -> ModalState:
 
 
 def _slots(layer: "ModalRecurrence") -> int:
-    """W: the present and every lag that a sample is read at."""
-    return max([layer.fir_head, *(end for _, end in layer.windows or ())]) + 1
+    """The present and every lag that a sample is read at.
+
+    Where modes end the ring is long and holds a block more, so that a chunk needs no other.
+    """
+    reach = max([layer.fir_head, *(end for _, end in layer.windows or ())])
+    return reach + (1 if layer.windows is None else BLOCK)
 
 
-def take_one(
-    layer: "ModalRecurrence", groups: Sequence[Group], x: Tensor, state: ModalState
-) -> tuple[Tensor, ModalState]:
-    """One sample of every row, with the layer's ``groups``; see ``ModalRecurrence.step``."""
-    slots, position = state.ring.shape[-1], state.position
-    here = (position % slots)[:, None, None].expand(-1, layer.channels, 1)
-    # in place: a copy of a long ring would cost more than the sample
-    ring = state.ring.scatter_(2, here, x[..., None].to(state.ring.dtype))
+class Flow(NamedTuple):
+    """Modes that take in, or let go, the sample at one lag."""
 
-    def at(lags: Tensor) -> Tensor:
-        index = (position[:, None] - lags) % slots
-        return ring.gather(2, index[:, None].expand(-1, layer.channels, -1)).double()
-
-    lags = torch.arange(layer.fir_head, device=x.device)
-    y = (at(lags) * layer.head.double()).sum(-1)
-    modes = state.modes.clone()
-    for group in groups:
-        moved = complex_product(state.modes[:, :, group.members], group.powers(lags.new_ones(())))
-        moved[..., 0] += at(lags.new_full((1,), group.start))
-        if group.end is not None:
-            moved = moved - group.leaving() * at(lags.new_full((1,), group.end))[..., None]
-        modes[:, :, group.members] = moved
-        y = y + _read_out(moved, group.residue)
-    if layer.bias is not None:
-        y = y + layer.bias.double()
-    return y.to(x.dtype), ModalState(ring, modes, position + 1)
+    lag: int
+    members: slice
+    weight: Tensor | None
+    """Complex; None: 1.                                         (D, M')"""
 
 
-def _read_out(modes: Tensor, residue: Tensor) -> Tensor:
-    """sum_m Re(residue x_m), (..., M, 2) to (...)."""
-    return (modes[..., 0] * residue[..., 0] - modes[..., 1] * residue[..., 1]).sum(-1)
+class Block(NamedTuple):
+    """Constants of a block of n samples, in float64; a stream makes them once, for n = BLOCK.
+
+    Those of a shorter block are their beginnings.
+    """
+
+    powers: Tensor
+    """pole^0 .. pole^n as two reals.                    (D, n + 1, M, 2)"""
+    decaying: Tensor
+    """What each real of a state adds to the outputs.        (D, M, 2, n)"""
+    responses: Tensor
+    """What a sample at each of the modes' lags adds.            (D, W, n)"""
+    flows: tuple[Flow, ...]
+
+    @classmethod
+    @torch.no_grad()
+    def of(cls, moves: Moves, size: int = BLOCK) -> Self:
+        """The constants for blocks of at most ``size`` samples.
+
+        Cost: 4 D M n numbers.
+        """
+        t = torch.arange(size + 1, dtype=torch.float64, device=moves.decay.device)[:, None]
+        powers = torch.polar(torch.exp(-moves.decay[:, None] * t), moves.angle[:, None] * t)
+        residue = torch.view_as_complex(moves.readout.unflatten(1, (-1, 2))).conj()
+        # Re(residue pole^(j + 1) (a + i b)) of the state's reals a and b
+        ahead = (residue[:, None] * powers[:, 1:]).permute(0, 2, 1)
+        decaying = torch.stack([ahead.real, -ahead.imag], 2)
+        heard = (residue[:, None] * powers[:, :-1]).permute(0, 2, 1)  # (D, M, n)
+        responses = t.new_zeros(len(powers), len(moves.lags), size)
+        responses.index_add_(1, moves.entering, heard.real)
+        if moves.weight is not None:
+            gone = -(heard * moves.weight[..., None]).real
+            responses.index_add_(1, moves.leaving, gone)
+        return cls(torch.view_as_real(powers), decaying, responses, tuple(_flows(moves)))
+
+
+def _flows(moves: Moves) -> Iterator[Flow]:
+    """In the order of the lags."""
+    for w, lag in enumerate(moves.lags.tolist()):
+        for members in _stretches(moves.entering == w):
+            yield Flow(lag, members, None)
+        if moves.weight is not None:
+            for members in _stretches(moves.leaving == w):
+                yield Flow(lag, members, -moves.weight[:, members])
+
+
+def _stretches(chosen: Tensor) -> Iterator[slice]:
+    """Neighbours among the numbers chosen by a mask (M,); slices, because these are views."""
+    edges = torch.diff(functional.pad(chosen.int(), (1, 1)))
+    begins, ends = (edges == 1).nonzero()[:, 0], (edges == -1).nonzero()[:, 0]
+    yield from map(slice, begins.tolist(), ends.tolist())
 
 
 def advance(
-    layer: "ModalRecurrence",
-    groups: Sequence[Group],
-    x: Tensor,
-    state: ModalState,
-    lengths: Tensor | None,
+    moves: Moves, block: Block, x: Tensor, state: ModalState, lengths: Tensor | None
 ) -> tuple[Tensor, ModalState]:
-    """Any number of samples of every row; see ``ModalRecurrence.chunk``."""
-    u, parts = mask_invalid(x, lengths).double(), []
+    """Any number of samples of every row; see ``ModalRecurrence.chunk``.
+
+    Args:
+        moves: Constants of the layer.
+        block: Those of a block, as long as x or BLOCK.
+        x: Input.                                                    (B, D, n)
+        state: Behind the samples before. Written to.
+        lengths: Valid samples of each row; None: all.                    (B,)
+
+    Returns:
+        Output (B, D, n), and the state behind the valid samples.
+    """
+    u, parts, slots = mask_invalid(x, lengths), list[Tensor](), state.ring.shape[-1]
+    if moves.weight is None:  # a block more: nothing is overwritten too early
+        state = _with_slots(state, slots + BLOCK)
     left = torch.full_like(state.position, x.shape[-1])
     left = left if lengths is None else lengths.to(left)
     for part in u.split(BLOCK, -1) if x.shape[-1] else ():
         valid = left.clamp(0, part.shape[-1])
-        y, state = _block(layer, groups, part, state, valid)
+        y, state = _taken(moves, block, part, state, valid)
         parts.append(y)
         left = left - part.shape[-1]
-    y = torch.cat(parts, -1) if parts else u
-    if layer.bias is not None:
-        y = y + layer.bias.double()[:, None]
-    return mask_invalid(y, lengths).to(x.dtype), state
+    y = torch.cat(parts, -1) if parts else u.double()
+    if moves.bias is not None:
+        y = y + moves.bias[:, None]
+    return mask_invalid(y, lengths).to(x.dtype), _with_slots(state, slots)
 
 
-def _block(
-    layer: "ModalRecurrence",
-    groups: Sequence[Group],
-    u: Tensor,
-    state: ModalState,
-    valid: Tensor,
+def _with_slots(state: ModalState, slots: int) -> ModalState:
+    """The same memory in a ring of another size, with as many of the last samples as fit."""
+    ring, had = state.ring, state.ring.shape[-1]
+    if slots == had:
+        return state
+    kept = min(slots, had)
+    times = state.position[:, None] - kept + torch.arange(kept, device=ring.device)
+    index = times[:, None].expand(-1, ring.shape[1], -1)
+    values = ring.gather(2, index % had)
+    other = ring.new_zeros(*ring.shape[:2], slots)
+    return state._replace(ring=other.scatter_(2, index % slots, values))
+
+
+def _taken(
+    moves: Moves, block: Block, u: Tensor, state: ModalState, valid: Tensor
 ) -> tuple[Tensor, ModalState]:
     """One block of n samples, of which each row's first ``valid`` (B,) count."""
-    slots, n = state.ring.shape[-1], u.shape[-1]
-    # the last W samples in their order, then the new ones: sample j of u at column W + j
-    order = (state.position[:, None] + torch.arange(slots, device=u.device)) % slots
-    past = state.ring.gather(2, order[:, None].expand_as(state.ring))
-    run = torch.cat([past.double(), u], -1)
-    head = layer.head.double()
-    y = long_convolution(run[..., slots - layer.fir_head + 1 :], head, causal=True)
-    y = y[..., layer.fir_head - 1 :]
-    modes = state.modes.clone()
-    for group in groups:
-        before = state.modes[:, :, group.members]
-        entering = run[..., slots - group.start : slots - group.start + n]
-        y = y + _from_state(group, before, n) + _from_inputs(group, group.residue, entering)
-        after = complex_product(before, _own_powers(group, valid))
-        powers = group.run(n)
-        after = after + _gathered(powers, entering, valid)
-        if group.end is not None:
-            gone = run[..., slots - group.end : slots - group.end + n]
-            factor = group.leaving()
-            y = y - _from_inputs(group, complex_product(group.residue, factor), gone)
-            after = after - complex_product(_gathered(powers, gone, valid), factor)
-        modes[:, :, group.members] = after
-    return y, ModalState(_ring(run, state, valid), modes, state.position + valid)
+    n, position = u.shape[-1], state.position
+    ring = _written(state.ring, position, u)
+    heads = moves.head.shape[1]
+    near = _read(ring, position - heads + 1, n + heads - 1)
+    y = long_convolution(near, moves.head.flip(-1), causal=True)[..., heads - 1 :]
+    rows = state.modes.flatten(2).transpose(0, 1)  # (D, B, 2 M)
+    y += (rows @ block.decaying[..., :n].flatten(1, 2)).transpose(0, 1)
+    modes = torch.view_as_complex(state.modes) * _after(block, valid)
+    heard = {lag: _read(ring, position - lag, n) for lag in moves.lags.tolist()}  # (B, D, n) each
+    for one, response in zip(heard.values(), block.responses.unbind(1), strict=True):
+        y += long_convolution(one, response[:, :n], causal=True)
+    backwards = {lag: _reversed(one, valid).transpose(0, 1) for lag, one in heard.items()}
+    for flow in block.flows:
+        # sum_{j < v} pole^(v - 1 - j) u[j - lag], what v samples leave in a mode
+        came = _complex(backwards[flow.lag] @ block.powers[:, :n, flow.members].flatten(2))
+        modes[..., flow.members] += came if flow.weight is None else flow.weight * came
+    return y, ModalState(ring, torch.view_as_real(modes), position + valid)
 
 
-def _from_state(group: Group, modes: Tensor, n: int) -> Tensor:
-    """sum_m Re(residue pole^(j + 1) x_m) at j = 0..n-1.                         (B, D, n)."""
-    rows, channels = modes.shape[:2]
-    amplitudes = complex_product(group.residue, modes).flatten(0, 1)  # (B D, M', 2)
-    decay, angle = group.decay.repeat(rows, 1), group.angle.repeat(rows, 1)
-    return modal_taps(decay, angle, amplitudes, n, start=1).unflatten(0, (rows, channels))
+def _complex(pairs: Tensor) -> Tensor:
+    """(D, B, 2 M) to (B, D, M)."""
+    return torch.view_as_complex(pairs.transpose(0, 1).unflatten(2, (-1, 2)).contiguous())
 
 
-def _from_inputs(group: Group, residue: Tensor, u: Tensor) -> Tensor:
-    """What the inputs of a block add to its outputs.                            (B, D, n)."""
-    response = modal_taps(group.decay, group.angle, residue, u.shape[-1])
-    return long_convolution(u, response, causal=True)
+def _after(block: Block, valid: Tensor) -> Tensor:
+    """pole^valid of each row, complex.                                       (B, D, M)."""
+    return torch.view_as_complex(block.powers).index_select(1, valid).transpose(0, 1)
 
 
-def _own_powers(group: Group, valid: Tensor) -> Tensor:
-    """pole^valid of each row.                                            (B, D, M', 2)."""
-    tables = [group.powers(one) for one in valid.to(torch.float64).unique()]
-    chosen = torch.unique(valid, return_inverse=True)[1]
-    return torch.stack(tables)[chosen]
-
-
-def _gathered(powers: Tensor, u: Tensor, valid: Tensor) -> Tensor:
-    """sum_{j < valid} pole^(valid - 1 - j) u[j], the state that a block leaves.  (B, D, M', 2)."""
+def _reversed(u: Tensor, valid: Tensor) -> Tensor:
+    """Each row's valid samples backwards in time, zeros behind them.             (B, D, n)."""
     n = u.shape[-1]
-    # each row's last valid sample to the front, then backwards in time
     back = valid[:, None] - 1 - torch.arange(n, device=u.device)
-    turned = u.gather(2, back.clamp_min(0)[:, None].expand_as(u)) * (back >= 0)[:, None]
-    return torch.einsum("bdn,dmnc->bdmc", turned, powers)
+    return u.gather(2, back.clamp_min(0)[:, None].expand_as(u)) * (back >= 0)[:, None]
 
 
-def _ring(run: Tensor, state: ModalState, valid: Tensor) -> Tensor:
-    """The ring that holds each row's last W samples."""
-    slots = state.ring.shape[-1]
-    after = state.position + valid
-    slot = torch.arange(slots, device=run.device)
-    # the latest time t < after with t mod W = slot
-    time = after[:, None] - 1 - (after[:, None] - 1 - slot) % slots
-    column = slots + time - state.position[:, None]
-    return run.gather(2, column[:, None].expand(-1, run.shape[1], -1)).to(state.ring.dtype)
+def _written(ring: Tensor, position: Tensor, u: Tensor) -> Tensor:
+    """The ring with new samples in it; those behind a row's end stand where none is read yet."""
+    slots = position[:, None] + torch.arange(u.shape[-1], device=u.device)
+    index = (slots % ring.shape[-1])[:, None].expand_as(u)
+    return ring.scatter_(2, index, u.to(ring.dtype))
+
+
+def _read(ring: Tensor, start: Tensor, count: int) -> Tensor:
+    """Neighbouring samples of every row, from number ``start`` (B,) on, float64.   (B, D, n)."""
+    slots = (start[:, None] + torch.arange(count, device=ring.device)) % ring.shape[-1]
+    return ring.gather(2, slots[:, None].expand(-1, ring.shape[1], -1)).double()

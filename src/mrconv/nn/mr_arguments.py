@@ -1,4 +1,4 @@
-"""What MRConv's arguments mean: the number of resolutions, and the checks of sizes and words."""
+"""What the arguments of branches mean: the number of resolutions, checks of sizes and words."""
 
 from typing import Literal, get_args
 
@@ -35,29 +35,31 @@ def num_resolutions(length: int, kernel_size: int) -> int:
     return (length // kernel_size).bit_length()
 
 
-def check_arguments(channels: int, length: int, kernel_size: int, combine: str, gains: str) -> None:
+def check_arguments(
+    owner: str, channels: int, length: int, kernel_size: int, combine: str, gains: str
+) -> None:
     """Raises unless the sizes fit together and the words are known."""
-    check_count("MRConv", "channels", channels)
-    check_count("MRConv", "length", length)
-    check_count("MRConv", "kernel_size", kernel_size)
+    check_count(owner, "channels", channels)
+    check_count(owner, "length", length)
+    check_count(owner, "kernel_size", kernel_size)
     if kernel_size > length:
         raise ArgumentError(
-            "MRConv: kernel_size must be at most length; "
+            f"{owner}: kernel_size must be at most length; "
             f"got kernel_size={kernel_size}, length={length}. "
             "Lower kernel_size or pass a longer length."
         )
-    check_choice("MRConv", "combine", combine, COMBINATIONS)
-    check_choice("MRConv", "gains", gains, get_args(Gains))
+    check_choice(owner, "combine", combine, COMBINATIONS)
+    check_choice(owner, "gains", gains, get_args(Gains))
 
 
-def norm_settings(norm: str | BranchNorm) -> BranchNorm | Literal["constant", "none"]:
+def norm_settings(owner: str, norm: str | BranchNorm) -> BranchNorm | Literal["constant", "none"]:
     """The norm that a word stands for; "layer" raises and says why."""
     if isinstance(norm, BranchNorm):
         return norm
     if norm == "layer":
         raise ArgumentError(
-            "MRConv: norm must be mergeable into the kernel; got 'layer', whose statistics change "
-            "with every input. Use norm='batch', and LayerNorm in the block if you need it."
+            f"{owner}: norm must be mergeable into the kernel; got 'layer', whose statistics "
+            "change with every input. Use norm='batch', and LayerNorm in the block if you need it."
         )
-    check_choice("MRConv", "norm", norm, get_args(NormKind))
+    check_choice(owner, "norm", norm, get_args(NormKind))
     return BranchNorm() if norm == "batch" else norm  # type: ignore[return-value]

@@ -1,31 +1,27 @@
 """MRConv: the sum of normalised convolutions with kernels of growing length and equal size."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from .._checks import (
-    full_precision,
-    layer_operand,
-    mask_invalid,
-    widened,
-)
+from .._checks import full_precision, mask_invalid, widened
 from ..branch_statistics import BranchNorm, normalized_branches, total_valid
 from ..convolution import Method, long_convolution
-from ..errors import ArgumentError, DtypeError
-from ..kernels import Branch, Kernel, branch, kernel_factory
-from .combine import COMBINATIONS, CombinationName
+from ..errors import ArgumentError
+from ..kernels import Kernel
+from .combine import CombinationName
 from .long_conv import LongConv
-from .mr_arguments import Gains, NormKind, check_arguments, norm_settings, num_resolutions
-from .norm import keep_statistics, update_running
+from .mr_arguments import Gains, NormKind
+from .mr_branches import MRBranches
+from .norm import update_running
 from .recurrence import ModalRecurrence
 from .reparameterize import Form, reparameterize, with_skip
 
 __all__ = ["MRConv"]
 
 
-class MRConv(nn.Module):
+class MRConv(MRBranches):
     """Multi-resolution convolution, in its training form: one branch a resolution.
 
     y[t] = sum_i ( gain_i (z_i[t] - mean_i) / sqrt(var_i + eps) + shift_i ) + skip u[t]
@@ -73,10 +69,6 @@ class MRConv(nn.Module):
         64
     """
 
-    gain: Tensor
-    running_mean: Tensor
-    running_var: Tensor
-
     def __init__(
         self,
         channels: int,
@@ -92,87 +84,19 @@ class MRConv(nn.Module):
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        super().__init__()
-        check_arguments(channels, length, kernel_size, combine, gains)
-        self.channels, self.length, self.kernel_size = channels, length, kernel_size
-        self.kernel, self.causal, self.combine, self.gains = kernel, causal, combine, gains
-        self.norm = norm_settings(norm)
-        self.resolutions = num_resolutions(length, kernel_size)
-        self._combination = COMBINATIONS[combine]
-        factory = {"device": device, "dtype": dtype}
-        self.kernels = self._make_kernels(factory)
-        self.future_kernels = nn.ModuleList() if causal else self._make_kernels(factory)
-        self._make_gains(skip, factory)
-        self.reset_parameters(kernels=False)
-
-    def _make_kernels(self, factory: Mapping[str, object]) -> nn.ModuleList:
-        make, kernels = kernel_factory(self.kernel), nn.ModuleList()
-        for i in self._combination.exponents(self.resolutions):
-            made = make(self.channels, self.kernel_size, i, **factory)
-            if not isinstance(made, Kernel) or made.span != self.kernel_size << i:
-                raise DtypeError(
-                    "MRConv: kernel must make a mrconv.kernels.Kernel of span "
-                    f"{self.kernel_size << i} at resolution {i}; got {made!r}. "
-                    "Pass the three sizes on to Kernel.__init__."
-                )
-            kernels.append(made)
-        return kernels
-
-    def _make_gains(self, skip: bool, factory: Mapping[str, object]) -> None:
-        pieces = torch.empty(self.resolutions, self.channels, **factory)  # type: ignore[call-overload]
-        norms = torch.empty_like(pieces[: self._combination.norms(self.resolutions)])
-        if self.gains == "learned":
-            self.gain = nn.Parameter(pieces)
-        else:
-            self.register_buffer("gain", pieces)
-        self.shift = nn.Parameter(norms)
-        self.skip = nn.Parameter(torch.empty_like(norms[0])) if skip else None
-        if self.norm == "none":
-            return
-        self.register_buffer("running_mean", torch.zeros_like(widened(norms)))
-        self.register_buffer("running_var", torch.ones_like(widened(norms)))
-        if isinstance(self.norm, BranchNorm):
-            batches = torch.zeros((), dtype=torch.int64, device=norms.device)
-            self.register_buffer("num_batches_tracked", batches)
-
-    @property
-    def spans(self) -> list[int]:
-        """l_i of every kernel, in samples."""
-        return [kernel.span for kernel in self.kernels]  # type: ignore[misc]
-
-    @property
-    def num_taps(self) -> int:
-        """K = kernel_size 2^(R-1), taps of the merged kernel (a side, if two-sided)."""
-        spans = self.spans
-        return self._combination.starts(spans)[-1] + spans[-1]
-
-    @torch.no_grad()
-    def reset_parameters(self, *, kernels: bool = True) -> None:
-        """Draws the parameters anew and forgets the running statistics.
-
-        Args:
-            kernels: Whether the kernels are drawn anew as well.
-        """
-        if kernels:
-            for made in (*self.kernels, *self.future_kernels):
-                made.reset_parameters()
-        if self.gains == "learned":
-            self.gain.fill_(self.resolutions**-0.5)
-        else:
-            powers = torch.arange(self.resolutions, device=self.gain.device)
-            self.gain.copy_(torch.pow(0.5, powers)[:, None].expand_as(self.gain))
-        self.shift.zero_()
-        if self.skip is not None:
-            self.skip.normal_()
-        if isinstance(self.norm, BranchNorm):
-            self.running_mean.zero_()
-            self.running_var.fill_(1)
-            self.num_batches_tracked.zero_()  # type: ignore[operator]
-        elif self.norm == "constant":
-            # the squared norm takes the place of the variance, so that one formula serves all
-            squares = [one.taps.square().sum(-1) for one in self._branches(1)]
-            self.running_mean.zero_()
-            self.running_var.copy_(torch.stack(squares))
+        super().__init__(
+            channels,
+            length,
+            kernel_size=kernel_size,
+            kernel=kernel,
+            causal=causal,
+            combine=combine,
+            gains=gains,
+            norm=norm,
+            skip=skip,
+            device=device,
+            dtype=dtype,
+        )
 
     def forward(
         self,
@@ -201,7 +125,7 @@ class MRConv(nn.Module):
             ArgumentError: In training mode, if there are fewer than 2 valid samples or the rate is
                 not 1.
         """
-        u = layer_operand("MRConv", x, lengths, self.channels, self.shift.dtype)
+        u = self._operand(x, lengths)
         if self.training and rate != 1:
             raise ArgumentError(
                 f"MRConv: rate must be 1 in training; got rate={rate}. Call .eval() first."
@@ -250,13 +174,10 @@ class MRConv(nn.Module):
         Returns:
             Output in the input's dtype.                             (B, D, L)
         """
-        scale, offset = self._scale_and_offset()
-        y = offset.sum(0)[:, None].expand_as(u)
-        for one, factor in zip(self._branches(rate), scale, strict=True):
-            y = y + factor[:, None] * long_convolution(
-                u, one.taps, causal=self.causal, method=method
-            )
-        return y if self.skip is None else y + widened(self.skip)[:, None] * u
+        y = torch.zeros_like(u) if self.skip is None else widened(self.skip)[:, None] * u
+        for output in self.branch_outputs(u, rate, method):
+            y = y + output
+        return y
 
     def contributions(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
         """What each resolution adds to the output, in eval mode: scale_i (k_i * u).
@@ -282,7 +203,7 @@ class MRConv(nn.Module):
                 "contributions: the layer must be in eval mode; got training=True. "
                 "Call .eval() first."
             )
-        u = layer_operand("MRConv", x, lengths, self.channels, self.shift.dtype)
+        u = self._operand(x, lengths)
         with full_precision(x):
             parts = [
                 mask_invalid(long_convolution(u, taps, causal=self.causal), lengths)
@@ -290,33 +211,9 @@ class MRConv(nn.Module):
             ]
             return torch.stack(parts).to(x.dtype)
 
-    def _pieces(self, rate: int) -> list[Branch]:
-        """The branch of every kernel, unweighted."""
-        future = [*self.future_kernels] if not self.causal else [None] * self.resolutions
-        return [
-            branch(past, ahead, rate)  # type: ignore[arg-type]
-            for past, ahead in zip(self.kernels, future, strict=True)
-        ]
-
-    def _branches(self, rate: int) -> list[Branch]:
-        return self._combination.branches(self._pieces(rate), widened(self.gain), self.causal)
-
-    def _outer_gain(self) -> Tensor:
-        normalised = isinstance(self.norm, BranchNorm)
-        return self._combination.outer_gain(widened(self.gain), normalised)
-
-    def _scale_and_offset(self) -> tuple[Tensor, Tensor]:
-        """Affine map behind each convolution in eval mode, scale z + offset.  (norms, D) each."""
-        gain, shift = self._outer_gain(), widened(self.shift)
-        if self.norm == "none":
-            return gain, shift
-        eps = self.norm.eps if isinstance(self.norm, BranchNorm) else 0.0
-        scale = gain * torch.rsqrt(self.running_var.to(gain.dtype) + eps)
-        return scale, shift - scale * self.running_mean.to(gain.dtype)
-
     def factors(self) -> tuple[Tensor, Tensor]:
         """Factor of every kernel in the merged taps (R, D), and the bias (D,), in eval mode."""
-        scale, offset = self._scale_and_offset()
+        scale, offset = self.scale_and_offset()
         return self._combination.weights(scale, widened(self.gain)), offset.sum(0)
 
     def weighted_taps(self, rate: int = 1) -> list[Tensor]:
@@ -371,10 +268,6 @@ class MRConv(nn.Module):
     def fuse(self) -> LongConv | ModalRecurrence:
         """``reparameterize`` under the name that timm's walker looks for."""
         return self.reparameterize()
-
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "MRConv":
-        keep_statistics(self, lambda: super(MRConv, self)._apply(fn, recurse))
-        return self
 
     def extra_repr(self) -> str:
         """Settings for ``repr``."""

@@ -20,7 +20,9 @@ from .._checks import (
 from ..convolution import Method, long_convolution
 from ..errors import ArgumentError, DtypeError
 from ..kernels import modal_taps
-from .modal_state import Group, ModalState, advance, grouped, take_one, zero_state
+from .modal_groups import Group, grouped
+from .modal_moves import Moves, take_one
+from .modal_state import BLOCK, Block, ModalState, advance, zero_state
 
 if TYPE_CHECKING:
     from .reparameterize import Check
@@ -254,7 +256,7 @@ class ModalRecurrence(nn.Module):
             Output in the input's dtype (B, D), and the state behind it.
         """
         check_layer_input("ModalRecurrence.step", x[..., None], self.channels, self.head.dtype)
-        return take_one(self, self.groups(), x, state)
+        return take_one(Moves.of(self), x, state)
 
     @torch.no_grad()
     def chunk(
@@ -276,7 +278,9 @@ class ModalRecurrence(nn.Module):
         check_layer_input("ModalRecurrence.chunk", x, self.channels, self.head.dtype)
         if lengths is not None:
             check_lengths("ModalRecurrence.chunk", lengths, x.shape[0], x.shape[-1])
-        return advance(self, self.groups(), x, state, lengths)
+        moves = Moves.of(self)
+        block = Block.of(moves, min(BLOCK, x.shape[-1]))
+        return advance(moves, block, x, ModalState(*(one.clone() for one in state)), lengths)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         named = [self.log_decay, self.angle]

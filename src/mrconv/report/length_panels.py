@@ -1,6 +1,6 @@
 """Times of several layers by length, one panel a pass."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..errors import ArgumentError
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["times_by_length"]
+__all__ = ["draw_lines", "times_by_length"]
 
 DASHES = ("-", "--", ":")
 MARKERS = ("o", "s", "^")
@@ -47,23 +47,41 @@ def times_by_length(panels: Mapping[str, Mapping[str, Mapping[int, float]]]) -> 
     figure = new_figure(10, 4.2)
     axes = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
     for ax, (title, lines) in zip(axes, panels.items(), strict=True):
-        _draw(ax, title, {name: lines[name] for name in names if name in lines}, names)
+        draw_lines(ax, title, lines, names, "length (samples)", "time (ms)")
     fullest = max(axes, key=lambda ax: len(ax.lines))
     legend_below(figure, *fullest.get_legend_handles_labels(), columns=4, dash=2.6)
     return figure
 
 
-def _draw(
-    ax: "Axes", title: str, lines: Mapping[str, Mapping[int, float]], names: list[str]
+def draw_lines(
+    ax: "Axes",
+    title: str,
+    lines: Mapping[str, Mapping[int, float]],
+    names: Sequence[str],
+    x: str,
+    y: str,
 ) -> None:
+    """One panel of lines, both axes logarithmic.
+
+    Args:
+        ax: Where to draw.
+        title: What is seen.
+        lines: Values by name and length.
+        names: Of all panels, in order: a name looks the same in each.
+        x: Name and unit of the lengths.
+        y: Name and unit of the values.
+    """
     from matplotlib.ticker import NullLocator
 
-    dress(ax, title, "length (samples)", "time (ms)")
+    dress(ax, title, x, y)
     lengths = sorted({length for line in lines.values() for length in line})
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")
-    for name, line in lines.items():
-        turn, color = divmod(names.index(name), len(SERIES))
+    for number, name in enumerate(names):
+        line = lines.get(name, {})
+        if not line:
+            continue
+        turn, color = divmod(number, len(SERIES))
         places = sorted(line)
         ax.plot(
             places,

@@ -3,6 +3,7 @@
 from .attention import AttentionStepper
 from .block import BlockStepper
 from .explanation import Explanation
+from .gated_branches import GatedBranchesStepper
 from .gather import GatherStepper
 from .hyena import GatedStepper
 from .layers import ConvolutionStepper
@@ -27,6 +28,7 @@ __all__ = [
     "DenseName",
     "Explanation",
     "FlatStepper",
+    "GatedBranchesStepper",
     "GatedStepper",
     "GatherStepper",
     "PartitionedStepper",

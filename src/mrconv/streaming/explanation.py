@@ -43,8 +43,9 @@ class Explanation:
             remarks.append(f"Streaming the merged form is cheaper in {_layers(dearer)}.")
         if len(self.rows) > len(both):
             remarks.append(
-                "Of a merged layer, the branches are not known: Fourier, dilated and sparse "
-                "branches cost the same at every length."
+                "Layers without a number under merged have one form. Of a merged layer, the "
+                "branches are not known: Fourier, dilated and sparse branches cost the same at "
+                "every length."
             )
         return remarks
 

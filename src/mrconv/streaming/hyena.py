@@ -62,7 +62,7 @@ class GatedStepper(Stepper):
 
     def step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """One sample of every row."""
-        q, k, v, before = self._gates(x[..., None], state, None)
+        q, k, v, before = self._gates_of_one(x, state)
         handed = self.layer.product(k, v)[..., 0].to(x.dtype)
         filtered, filters = self.filters.step(handed, _flat(state.part("filters")))
         mixed = self.layer.read(q, widened(filtered)[..., None])[..., 0]
@@ -88,6 +88,14 @@ class GatedStepper(Stepper):
         mixed = self.layer.read(q, widened(filtered)).to(x.dtype)
         y = self.layer.out(mixed.transpose(1, 2)).transpose(1, 2)
         return y, State({"before": before}, {"filters": self._by_rows(filters)})
+
+    def _gates_of_one(self, x: Tensor, state: State) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """``_gates`` of one sample, whose short convolution is a sum of products."""
+        short, before = self.layer.short, state.tensors["before"]
+        run = torch.cat([before, widened(self.layer.qkv(x))[..., None]], -1)  # (B, 3 D, 3)
+        gates = (run * widened(short.weight).flip(-1)).sum(-1) + widened(short.bias)
+        q, k, v = gates[..., None].chunk(3, 1)
+        return q, k, v, run[..., 1:].contiguous()
 
     def _gates(
         self, x: Tensor, state: State, lengths: Tensor | None

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from torch import Tensor
 
-from ..nn.modal_state import ModalState, advance, take_one
+from ..nn.modal_moves import Moves, take_one
+from ..nn.modal_state import Block, ModalState, advance
 from ..nn.recurrence import ModalRecurrence
 from .layers import refuse_rate
 from .state import State
@@ -36,7 +37,8 @@ class RecurrentStepper(Stepper):
     def __init__(self, layer: ModalRecurrence) -> None:
         super().__init__()
         self.layer = copy.deepcopy(layer)
-        self.groups = self.layer.groups()
+        self.moves = Moves.of(self.layer)
+        self.block = Block.of(self.moves)
 
     def init_state(self, batch_size: int) -> State:
         """The layer's own memory, zero everywhere."""
@@ -44,12 +46,13 @@ class RecurrentStepper(Stepper):
 
     def step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """One sample of every row."""
-        y, memory = take_one(self.layer, self.groups, x, ModalState(**state.tensors))
+        y, memory = take_one(self.moves, x, ModalState(**state.tensors))
         return y, State(memory._asdict())
 
     def chunk(self, x: Tensor, state: State, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Blocks of samples, as matrix products."""
-        y, memory = advance(self.layer, self.groups, x, ModalState(**state.tensors), lengths)
+        memory = ModalState(**state.tensors)
+        y, memory = advance(self.moves, self.block, x, memory, lengths)
         return y, State(memory._asdict())
 
     def costs(self, place: str = "") -> Iterator[Cost]:

@@ -1,14 +1,18 @@
 """Layers in the state that a test needs: as after training, with nothing at its start value."""
 
+from typing import TypeVar
+
 import torch
 
-from ..nn import MRConv
+from ..nn import MRBranches
 
 __all__ = ["settled"]
 
+Layer = TypeVar("Layer", bound=MRBranches)
+
 
 @torch.no_grad()
-def settled(layer: MRConv, seed: int = 0) -> MRConv:
+def settled(layer: Layer, seed: int = 0) -> Layer:
     """The same layer in eval mode, with gains, shifts and statistics as training leaves them.
 
     Args:

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from ..branch_statistics import BranchNorm
-from ..nn import MRConv
+from ..nn import MRBranches, MRConv
 
 __all__ = [
     "branch_taps",
@@ -117,8 +117,8 @@ def textbook_branches(
     return total, torch.stack(means), torch.stack(variances)
 
 
-def branch_taps(layer: MRConv) -> list[Tensor]:
-    """Taps of all that an MRConv normalises on its own, in float64.
+def branch_taps(layer: MRBranches) -> list[Tensor]:
+    """Taps of all that an MRConv or GatedMRConv normalises on its own, in float64.
 
     Args:
         layer: Any; with ``combine="concat"`` its pieces are weighted and laid end to end.

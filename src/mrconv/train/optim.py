@@ -8,7 +8,7 @@ from ..errors import ArgumentError
 from ..kernels import Kernel
 from ..nn.kernel_conv import KernelConv
 from ..nn.long_conv import LongConv
-from ..nn.mr_conv import MRConv
+from ..nn.mr_branches import MRBranches
 from ..nn.recurrence import ModalRecurrence
 
 __all__ = ["param_groups"]
@@ -84,7 +84,7 @@ def _scale_parameters(model: nn.Module) -> set[int]:
     for module in model.modules():
         own = dict(module.named_parameters(recurse=False))
         norm_like = "norm" in type(module).__name__.lower()
-        if isinstance(module, (MRConv, KernelConv, nn.Embedding)) or norm_like:
+        if isinstance(module, (MRBranches, KernelConv, nn.Embedding)) or norm_like:
             found |= {id(parameter) for parameter in own.values()}
         elif own.get("bias") is not None:
             found.add(id(own["bias"]))

@@ -11,6 +11,7 @@ from ..branch_statistics import BranchNorm
 from ..distillation.outputs import Inputs
 from ..errors import ArgumentError
 from ..merging import MERGEABLE, merge
+from ..nn.gated_mr_conv import GatedMRConv
 from ..nn.mr_conv import MRConv
 from ..nn.recurrence import ModalRecurrence
 from ..nn.reparameterize import refuse_training
@@ -39,7 +40,8 @@ def verify(model: nn.Module, *others: nn.Module, inputs: Inputs | None = None) -
 
     Args:
         model: In eval mode: a layer (B, D, L), or a model (B, L, F).
-        *others: Other forms of the same model. None: the merge of ``model``.
+        *others: Other forms of the same model. None: the merge of ``model``, or its streams alone
+            where a GatedMRConv has no merge.
         inputs: A batch as the model takes it, a tuple of batch and lengths, or the model's
             arguments by name, such as ``{"x": x, "pair": z}``; None: random numbers of the length
             the model was made for.
@@ -81,7 +83,7 @@ def _forms(model: nn.Module, others: Sequence[nn.Module]) -> list[tuple[str, nn.
                 f"verify: there must be two forms; got one {_form(model)} model. "
                 "Pass the model it was merged from as well."
             )
-        others = [merge(model)]
+        others = [] if _has_gates(model) else [merge(model)]
     forms: list[tuple[str, nn.Module]] = []
     for one in (model, *others):
         form = _form(one)
@@ -91,7 +93,12 @@ def _forms(model: nn.Module, others: Sequence[nn.Module]) -> list[tuple[str, nn.
 
 
 def _has_branches(model: nn.Module) -> bool:
-    return any(isinstance(module, MERGEABLE) for module in model.modules())
+    mergeable = any(isinstance(module, MERGEABLE) for module in model.modules())
+    return mergeable or _has_gates(model)
+
+
+def _has_gates(model: nn.Module) -> bool:
+    return any(isinstance(module, GatedMRConv) for module in model.modules())
 
 
 def _form(model: nn.Module) -> str:

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import MergeError
+from ..nn.gated_mr_conv import GatedMRConv
 from ..nn.reparameterize import TOLERANCES
 from ..streaming.cuts import streamed_in_cuts
 from .distilled import approximates, explained_difference
@@ -53,11 +54,13 @@ def compared(forms: tuple[str, str], first: Run, second: Run) -> list[Row]:
 
 
 def _allowed(name: str, first: Run, second: Run, rounding: float) -> Allowed:
-    layers = first.layers[name], second.layers[name]
+    old, new = first.layers[name], second.layers[name]
     x, lengths = input_and_lengths(first.met[name])
-    if x is None or not approximates(*layers):
+    if isinstance(old, GatedMRConv) or isinstance(new, GatedMRConv):
+        return Allowed(rounding)  # it has no distilled form
+    if x is None or not approximates(old, new):
         return Allowed(rounding)
-    return Allowed(rounding, True, explained_difference(*layers, x, lengths))
+    return Allowed(rounding, True, explained_difference(old, new, x, lengths))
 
 
 def streamed(name: str, form: nn.Module, run: Run) -> list[Row]:

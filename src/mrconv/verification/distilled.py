@@ -1,7 +1,7 @@
 """What a distilled layer may differ by from the one it stands for."""
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from .._checks import mask_invalid
 from ..nn.recurrence import ModalRecurrence
@@ -10,7 +10,7 @@ from ..nn.response import Convolution, impulse_response
 __all__ = ["approximates", "explained_difference"]
 
 
-def approximates(first: Convolution, second: Convolution) -> bool:
+def approximates(first: nn.Module, second: nn.Module) -> bool:
     """Whether two layers are equal only to the error of a distillation.
 
     A recurrence that never ends was fitted to taps that do; the exact recurrence of modal branches

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from ..distillation.outputs import Inputs
 from ..merging import MERGEABLE
+from ..nn.gated_mr_conv import GatedMRConv
 from ..nn.long_conv import LongConv
 from ..nn.recurrence import ModalRecurrence
 from ..nn.reparameterize import narrowest
@@ -23,10 +24,10 @@ class Run:
     """One forward pass: the module, what each long convolution met and gave, and the outputs."""
 
     def __init__(self, module: nn.Module, batch: Inputs) -> None:
-        self.layers: dict[str, Convolution] = {
+        self.layers: dict[str, Convolution | GatedMRConv] = {
             name: layer
             for name, layer in module.named_modules()
-            if isinstance(layer, (*MERGEABLE, LongConv, ModalRecurrence))
+            if isinstance(layer, (*MERGEABLE, GatedMRConv, LongConv, ModalRecurrence))
         }
         self.met: dict[str, Given] = {}
         self.outputs: dict[str, Tensor] = {}
