@@ -159,7 +159,7 @@ def test_an_image_is_the_same_in_other_company(size, monkeypatch):
     part = pictures(size, 4, first=5)
     assert (part.pixels == whole.pixels[5:9]).all()
     assert (part.labels == whole.labels[5:9]).all()
-    monkeypatch.setattr("mrconv.data.pathfinder_contours.ROOM", ROOM // 1000)
+    monkeypatch.setattr("mrconv.data.pathfinder_contours.ROOM", ROOM // 150)
     few = pictures(size, 12)
     assert (few.pixels == whole.pixels).all()
     assert (pictures(size, 12, seed=1).pixels != whole.pixels).any((1, 2)).all()

@@ -24,6 +24,7 @@ def test_numbers_are_those_of_splitmix():
     expected = [mixed((key + n * 0x9E3779B97F4A7C15) % WHOLE) for n in (1, 2, 3)]
     assert expected[:2] == [6457827717110365317, 3203168211198807973]
     assert drawn(np.array([key], np.uint64), np.arange(3)).tolist() == expected
+    assert drawn(np.array([key], np.uint64), 2).tolist() == expected[2:]
 
 
 def test_an_example_has_its_numbers_wherever_the_work_is_cut():

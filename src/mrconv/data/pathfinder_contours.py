@@ -43,7 +43,7 @@ def drawn_contours(paddles: Paddles, keys: Keys, contour_length: int) -> Contour
         keys: One for each image.                                                    (N,)
         contour_length: Paddles of each of the two contours; distractors have a third of them.
     """
-    lanes = min(ROOM // (4 * paddles.side**2), 2 * len(keys))
+    lanes = max(1, min(ROOM // (4 * paddles.side**2), 2 * len(keys)))
     margin, stamps, centres = drawn_targets(paddles, keys, contour_length, lanes)
     length = contour_length // 3
     count = paddles.settings.distractor_paddles // length

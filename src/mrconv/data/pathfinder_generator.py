@@ -104,6 +104,9 @@ class _Task(NamedTuple):
 
     batch: int
     images: range
+    """Their numbers in the folder."""
+    first: int
+    """Number of the first one in the whole set."""
 
 
 def _tasks(folder: Path, count: int, at_once: int) -> Iterator[_Task]:
@@ -118,15 +121,15 @@ def _tasks(folder: Path, count: int, at_once: int) -> Iterator[_Task]:
         wanted = min(BATCH, count - batch * BATCH)
         file = _file(folder, batch)
         for start in range(len(metadata(file)) if file.exists() else 0, wanted, at_once):
-            yield _Task(batch, range(start, min(start + at_once, wanted)))
+            images = range(start, min(start + at_once, wanted))
+            yield _Task(batch, images, batch * BATCH + start)
 
 
 def _draw(
     folder: Path, measures: PathfinderSettings, contour_length: int, seed: int, task: _Task
 ) -> list[str]:
     """Writes the images of a task, and gives their lines of the metadata."""
-    first = task.batch * BATCH
-    keys = example_keys(seed, first + task.images.start, first + task.images.stop)
+    keys = example_keys(seed, task.first, task.first + len(task.images))
     pictures = random_pictures(measures, keys, contour_length)
     target = folder / "imgs" / str(task.batch)
     target.mkdir(parents=True, exist_ok=True)

@@ -45,9 +45,9 @@ def drawn(keys: Keys, numbers: NDArray[np.integer] | int) -> Keys:
         >>> bool((drawn(keys, 5)[1:] == drawn(example_keys(0, 1, 3), 5)).all())
         True
     """
-    counters = np.asarray(numbers).astype(np.uint64) + np.uint64(1)
-    with np.errstate(over="ignore"):  # products are meant modulo 2^64; one number alone would warn
-        return _mixed(keys + counters * GOLDEN)
+    # an array of one number is left to overflow in silence, a number alone is not
+    counters = np.atleast_1d(numbers).astype(np.uint64) + np.uint64(1)
+    return _mixed(keys + counters * GOLDEN)
 
 
 def below(bits: Keys, limit: NDArray[np.integer] | int) -> NDArray[np.int64]:
