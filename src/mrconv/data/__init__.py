@@ -2,22 +2,29 @@
 
 from .contract import InputContract, InputKind
 from .corpora import PythonSource, Shakespeare
+from .genomics import Nucleosomes
 from .mnist import MNIST5k
 from .recall import Recall
 from .speech import SpokenDigits
 from .splits import IGNORED, DataSource, Examples, SplitName, Splits
 from .text import Text
+from .ucr import ACSF1, PigCVP
+from .watch import Smartwatch
 
 __all__ = [
+    "ACSF1",
     "IGNORED",
     "DataSource",
     "Examples",
     "InputContract",
     "InputKind",
     "MNIST5k",
+    "Nucleosomes",
+    "PigCVP",
     "PythonSource",
     "Recall",
     "Shakespeare",
+    "Smartwatch",
     "SplitName",
     "Splits",
     "SpokenDigits",
