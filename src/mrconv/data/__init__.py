@@ -1,5 +1,6 @@
 """Data sets, and what describes a model's input."""
 
+from .cifar import SequentialCIFAR10
 from .contract import InputContract, InputKind
 from .corpora import PythonSource, Shakespeare
 from .genomics import Nucleosomes
@@ -23,6 +24,7 @@ __all__ = [
     "PigCVP",
     "PythonSource",
     "Recall",
+    "SequentialCIFAR10",
     "Shakespeare",
     "Smartwatch",
     "SplitName",
