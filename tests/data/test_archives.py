@@ -96,11 +96,15 @@ def test_missing(tmp_path, says):
         data_files("Set", path, WANTED, GET)
 
 
-def test_a_truncated_tar(tmp_path, says, tar_of):
+@pytest.mark.parametrize("place", ["content", "end of content", "header"])
+def test_a_truncated_tar(tmp_path, says, tar_of, place):
     path = tmp_path / "a.tar"
     whole = tar_of(FILES)
-    # inside the content of top/neg/3.txt
-    path.write_bytes(whole[: whole.index(bytes(range(256))) + 1000])
+    start = whole.index(FILES["top/neg/3.txt"])
+    after = start + len(FILES["top/neg/3.txt"])
+    path.write_bytes(
+        whole[: {"content": start + 1000, "end of content": after, "header": after + 300}[place]]
+    )
     with says(FileError, refused(path, "unexpected end of data")):
         data_files("Set", path, WANTED, GET)
 

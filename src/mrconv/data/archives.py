@@ -93,9 +93,23 @@ def _in_zip(file: IO[bytes], pattern: re.Pattern[str]) -> Iterator[tuple[str, by
                 yield match[1], archive.read(name)
 
 
-def _in_tar(stream: IO[bytes], pattern: re.Pattern[str]) -> Iterator[tuple[str, bytes]]:
+class _Remembering:
+    """A stream that keeps the last bytes that were read of it."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream, self.last = stream, b""
+
+    def read(self, size: int = -1) -> bytes:
+        """As the stream's own."""
+        data = self._stream.read(size)
+        self.last = (self.last + data)[-tarfile.BLOCKSIZE :]
+        return data
+
+
+def _in_tar(file: IO[bytes], pattern: re.Pattern[str]) -> Iterator[tuple[str, bytes]]:
     """From the start to the end: members of a compressed file cannot be visited at will."""
-    with tarfile.open(fileobj=stream, mode="r|") as archive:
+    stream = _Remembering(file)
+    with tarfile.open(fileobj=cast(IO[bytes], stream), mode="r|") as archive:
         for member in archive:
             match = pattern.search(member.name) if member.isfile() else None
             content = archive.extractfile(member) if match else None
@@ -103,6 +117,9 @@ def _in_tar(stream: IO[bytes], pattern: re.Pattern[str]) -> Iterator[tuple[str, 
                 yield match[1], content.read()
     while stream.read(_BLOCK):  # gzip compares its checksum at the very end
         pass
+    # tarfile takes an end inside or before a header for the end of the archive
+    if stream.last.strip(b"\0"):
+        raise tarfile.ReadError("unexpected end of data")
 
 
 def check_digest(owner: str, path: str | Path, known: Collection[str], remedy: str) -> None:
