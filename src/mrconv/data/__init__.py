@@ -1,6 +1,7 @@
 """Data sets, and what describes a model's input."""
 
 from .cifar import SequentialCIFAR10
+from .commands import SpeechCommands
 from .contract import InputContract, InputKind
 from .corpora import PythonSource, Shakespeare
 from .genomics import Nucleosomes
@@ -27,6 +28,7 @@ __all__ = [
     "SequentialCIFAR10",
     "Shakespeare",
     "Smartwatch",
+    "SpeechCommands",
     "SplitName",
     "Splits",
     "SpokenDigits",
