@@ -1,10 +1,12 @@
 """Data sets, and what describes a model's input."""
 
+from .aan import AAN
 from .cifar import SequentialCIFAR10
 from .commands import SpeechCommands
 from .contract import InputContract, InputKind
 from .corpora import PythonSource, Shakespeare
 from .genomics import Nucleosomes
+from .imdb import IMDB
 from .mnist import MNIST5k
 from .recall import Recall
 from .speech import SpokenDigits
@@ -14,8 +16,10 @@ from .ucr import ACSF1, PigCVP
 from .watch import Smartwatch
 
 __all__ = [
+    "AAN",
     "ACSF1",
     "IGNORED",
+    "IMDB",
     "DataSource",
     "Examples",
     "InputContract",

@@ -1,7 +1,6 @@
 """Human nucleosomes: which stretches of DNA are wound up, from a package."""
 
 from dataclasses import dataclass
-from hashlib import md5
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,7 @@ import torch
 from ..errors import FileError
 from .contract import InputContract
 from .packages import folder_or_package_file, install_again
-from .splits import Examples, SplitName, Splits
+from .splits import Examples, SplitName, Splits, tenth_of
 
 __all__ = ["Nucleosomes"]
 
@@ -90,7 +89,7 @@ def _sequences(file: Path, count: int) -> list[str]:
 
 
 def _split_of(sequence: str) -> SplitName:
-    tenth = int(md5(sequence.encode("ascii"), usedforsecurity=False).hexdigest(), 16) % 10
+    tenth = tenth_of(sequence.encode("ascii"))
     return "train" if tenth < 8 else "validation" if tenth == 8 else "test"
 
 
