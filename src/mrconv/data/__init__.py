@@ -8,6 +8,7 @@ from .corpora import PythonSource, Shakespeare
 from .genomics import Nucleosomes
 from .imdb import IMDB
 from .mnist import MNIST5k
+from .movies import MovieReviews
 from .recall import Recall
 from .speech import SpokenDigits
 from .splits import IGNORED, DataSource, Examples, SplitName, Splits
@@ -25,6 +26,7 @@ __all__ = [
     "InputContract",
     "InputKind",
     "MNIST5k",
+    "MovieReviews",
     "Nucleosomes",
     "PigCVP",
     "PythonSource",
