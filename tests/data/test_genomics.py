@@ -56,6 +56,11 @@ def test_every_sequence_is_in_its_split(made):
     assert splits.labels == ("linker", "nucleosome")
 
 
+def test_sizes_of_the_set():
+    files = {"linker": (NEGATIVE, 2300), "nucleosome": (POSITIVE, 2273)}
+    assert files == genomics.FILES
+
+
 # what is refused
 
 

@@ -77,6 +77,10 @@ def test_what_describes_it(made):
     assert splits.labels == ("negative", "positive")
 
 
+def test_numbers_of_the_set():
+    assert movies.NUMBERS == {part: range(*rows) for part, rows in REAL_ROWS.items()}
+
+
 # what is refused
 
 

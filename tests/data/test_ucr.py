@@ -88,6 +88,11 @@ def test_devices(devices):
     assert splits.labels == ("0", "1", "2")
 
 
+def test_sizes_of_the_sets():
+    assert ucr.PIGS == (104, 208, 2000, 52)
+    assert ucr.DEVICES == (100, 100, 1460, 10)
+
+
 # what is refused
 
 
