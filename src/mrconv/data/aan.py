@@ -10,6 +10,7 @@ import torch
 from .._checks import check_count
 from ..errors import FileError
 from .archives import Reader, data_files
+from .cache import cached
 from .contract import InputContract
 from .splits import Examples, SplitName, Splits
 from .symbols import Alphabet, alphabet_of, padded
@@ -40,6 +41,7 @@ class AAN:
         path: Folder of ``new_aan_pairs.train.tsv``, ``.eval.tsv`` and ``.test.tsv``; or an archive
             of them, read in memory.
         length: Tokens of a text at most, the end included.
+        cache: Folder that keeps what was prepared, for the next time; None: nothing is kept.
 
     Raises:
         ArgumentError: If length is below 1.
@@ -57,6 +59,7 @@ class AAN:
 
     path: str
     length: int = 4000
+    cache: str | None = None
 
     def __post_init__(self) -> None:
         check_count("AAN", "length", self.length)
@@ -72,6 +75,9 @@ class AAN:
             FileError: If the path or a file is missing, or a line is not label, two names and two
                 texts with tabs between.
         """
+        return cached(self, self._prepare)
+
+    def _prepare(self) -> Splits:
         pattern = "|".join(name.replace(".", "[.]") for name in FILES.values())
         files = data_files("AAN", self.path, pattern, GET)
         for name in FILES.values():

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..errors import FileError
 from .archives import Reader, check_digest, data_files
+from .cache import cached
 from .contract import InputContract
 from .splits import Examples, Splits
 from .unpickling import load_pickle
@@ -55,6 +56,7 @@ class SequentialCIFAR10:
             or a folder of its files.
         grey: Whether colours are joined to their luma.
         verify: Whether an archive must have the published MD5 sum.
+        cache: Folder that keeps what was prepared, for the next time; None: nothing is kept.
 
     Source: Krizhevsky 2009. Preparation as in S4 (Gu et al. 2022).
 
@@ -67,6 +69,7 @@ class SequentialCIFAR10:
     path: str
     grey: bool = False
     verify: bool = True
+    cache: str | None = None
 
     def load(self) -> Splits:
         """Reads the six files.
@@ -78,6 +81,9 @@ class SequentialCIFAR10:
             FileError: If the path or a file is missing, an archive is damaged or not the published
                 one, or a file does not hold 10,000 images and labels.
         """
+        return cached(self, self._prepare)
+
+    def _prepare(self) -> Splits:
         if self.verify:
             check_digest("SequentialCIFAR10", self.path, MD5, GET)
         pattern = rf"({'|'.join(BATCHES)})([.]bin)?"

@@ -9,6 +9,7 @@ import torch
 from .._checks import check_choice, check_count
 from ..errors import FileError
 from .archives import Reader, check_digest, data_files
+from .cache import cached
 from .contract import InputContract
 from .splits import Examples, Splits, tenth_of
 from .symbols import Alphabet, Symbols, alphabet_of, byte_alphabet, padded
@@ -46,6 +47,7 @@ class IMDB:
         validation: "test", as published; or "train", which holds out a tenth of the training
             reviews, those whose MD5 modulo 10 is 9.
         verify: Whether an archive must have the published MD5 sum.
+        cache: Folder that keeps what was prepared, for the next time; None: nothing is kept.
 
     Raises:
         ArgumentError: If length is below 1, or symbols or validation are unknown.
@@ -63,6 +65,7 @@ class IMDB:
     symbols: Symbols = "characters"
     validation: Literal["test", "train"] = "test"
     verify: bool = True
+    cache: str | None = None
 
     def __post_init__(self) -> None:
         check_count("IMDB", "length", self.length)
@@ -80,6 +83,9 @@ class IMDB:
             FileError: If the path or a folder of reviews is missing, an archive is damaged or not
                 the published one, or a review is no UTF-8.
         """
+        return cached(self, self._prepare)
+
+    def _prepare(self) -> Splits:
         if self.verify:
             check_digest("IMDB", self.path, MD5, GET)
         files = data_files("IMDB", self.path, r"(train|test)/(neg|pos)/\d+_\d+[.]txt", GET)
