@@ -13,7 +13,7 @@ from mrconv.errors import FileError
 
 BATCHES = ["data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5"]
 GET = "Get it: https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz."
-ROWS = 20
+ROWS, PUBLISHED = 20, cifar.PER_FILE
 WHOLE = "cifar-10-batches"
 
 
@@ -108,6 +108,14 @@ def test_a_folder_of_the_files(tmp_path, archive):
     archived = SequentialCIFAR10(str(archive), verify=False).load()
     archive.unlink()
     assert torch.equal(SequentialCIFAR10(str(tmp_path)).load().train.x, archived.train.x)
+
+
+def test_the_published_order():
+    """Of 50,000 images the first that train and that validate, as torch draws them from seed 42."""
+    assert PUBLISHED == 10_000
+    order = torch.randperm(50_000, generator=torch.Generator().manual_seed(42))
+    assert order[:4].tolist() == [37542, 44491, 216, 43688]
+    assert order[45_000:45_004].tolist() == [17408, 40845, 3378, 22188]
 
 
 # what is refused

@@ -14,6 +14,7 @@ from mrconv.data import SpeechCommands, commands
 from mrconv.errors import ArgumentError, FileError
 
 LAYOUT = Path(__file__).parents[3] / "shared" / "data" / "speech_commands_layout"
+COMMANDS, SECOND = commands.WORDS[10], commands.SAMPLES
 GET = "Get it: http://download.tensorflow.org/data/speech_commands_v0.02.tar.gz."
 WORDS = ("no", "yes", "go")
 VALIDATION, TEST = "a1_nohash_0", "b2_nohash_1"
@@ -108,6 +109,8 @@ def test_clips_of_each_split(made, part, rate, deviation):
 
 
 def test_words_of_the_set():
+    assert COMMANDS == ("yes", "no", "up", "down", "left", "right", "on", "off", "stop", "go")
+    assert SECOND == 16000
     assert len(set(commands.WORDS[35])) == 35
     assert commands.WORDS[35][:5] == ("bed", "cat", "down", "five", "forward")
     assert commands.WORDS[35][-2:] == ("wow", "zero")
