@@ -130,6 +130,17 @@ def test_one_file_as_the_source(source):
     assert not renewed(source)
 
 
+@pytest.mark.parametrize("place", ["", "kept"])
+def test_a_cache_below_the_source(source, place):
+    source = dataclasses.replace(source, cache=f"{source.path}/{place}")
+    assert renewed(source)
+    (Path(source.cache) / f".made-{'0' * 20}.left").mkdir()
+    (Path(source.cache) / f".made-{'0' * 20}.left" / "train.x.npy").write_bytes(b"of a killed run")
+    assert not renewed(source)
+    (Path(source.path) / "b.txt").write_text("another")
+    assert renewed(source)
+
+
 KILLED = """
 import os, signal, sys
 import numpy as np

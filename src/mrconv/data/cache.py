@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -24,6 +25,8 @@ VERSION = 1
 PARTS: tuple[SplitName, ...] = ("train", "validation", "test")
 FIELDS = ("x", "y", "lengths")  # of Examples
 DESCRIPTION = "splits.json"
+#: Folders of this module, whole and aside.
+_KEPT = re.compile(r"\w+-[0-9a-f]{20}|\.\w+-[0-9a-f]{20}\..*")
 
 
 class Cached(Protocol):
@@ -94,8 +97,11 @@ def _stamps(path: Path) -> Iterator[tuple[str, int, int]]:
     """Name, size and time of change, in nanoseconds, of a file or of all files of a folder."""
     files = [path] if path.is_file() else sorted(one for one in path.rglob("*") if one.is_file())
     for file in files:
+        name = file.relative_to(path)
+        if any(_KEPT.fullmatch(part) for part in name.parts[:-1]):
+            continue  # the cache lies below the source
         state = file.stat()
-        yield file.relative_to(path).as_posix(), state.st_size, state.st_mtime_ns
+        yield name.as_posix(), state.st_size, state.st_mtime_ns
 
 
 def _write(splits: Splits, place: Path) -> None:

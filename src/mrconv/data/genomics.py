@@ -25,8 +25,8 @@ class Nucleosomes:
 
     Tokens are A 0, C 1, G 2, T 3. One sequence has 78 bases only, so that ``lengths`` are given.
     Four fifths train, a tenth validates and a tenth is the test, chosen by the content of each
-    sequence: its MD5 modulo 10 is 0 to 7, 8 or 9. Logistic regression on counts of up to five
-    bases gives 85.1 % on this test, the best published method 86.2 % on other splits of the set.
+    sequence: its MD5 modulo 10 is 0 to 7, 8 or 9. The best published method gives 86.2 %, on other
+    splits of the set.
 
     Args:
         path: Folder of ``H_sapiens_pos.fasta`` and ``H_sapiens_neg.fasta``; None finds it in the
