@@ -34,8 +34,8 @@ class AAN:
 
     Both texts are read character by character and cut at ``length``; the end is put behind each.
     Characters are numbered as in S4: all that come in the training texts, cut as they are, by
-    falling frequency, behind padding, any other, and the end; about 98 tokens. Models take both texts at
-    once: ``mrconv.SequenceClassifier(..., pair=True)``.
+    falling frequency, behind padding, any other, and the end; about 98 tokens. Models take both
+    texts at once: ``mrconv.SequenceClassifier(..., pair=True)``.
 
     Args:
         path: Folder of ``new_aan_pairs.train.tsv``, ``.eval.tsv`` and ``.test.tsv``; or an archive
