@@ -63,7 +63,7 @@ def generate_pathfinder(
         ArgumentError: For another size or level, or a number that is too small.
         FileError: If the level's folder holds other files, other settings or more images.
 
-    Cost: an image takes 0.6, 1, 25 or 6 ms of one core at these sizes; at 128 few contours of the
+    Cost: about 1, 1, 20 or 6 ms of one core an image at these sizes; at 128 few contours of the
         published smoothness fit, and many are tried.
     Source: Linsley et al. 2018, and the settings of Tay et al. 2021 (Long Range Arena), written
         from a description. Differs: the newest paddle of the other contour is taken too; places of
