@@ -10,8 +10,8 @@ __all__ = ["EXPLAINED", "with_explanation"]
 EXPLAINED: tuple[tuple[tuple[str, ...], str], ...] = (
     (
         ("attention / MultiHyena, distilled",),
-        "Outer products of width 8 keep 36 MB of state in float64, 7 times Hyena's, and every token "
-        "reads and writes all of it; attention reads a cache of 2,147 MB.",
+        "Outer products of width 8 keep 36 MB of state in float64, 7 times Hyena's, and every "
+        "token reads and writes all of it; attention reads a cache of 2,147 MB.",
     ),
     (
         ("random", "textbook / ours"),
