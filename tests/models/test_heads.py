@@ -117,6 +117,28 @@ def test_pair_of_tokens(small_backbone, settle, written_out):
     assert_close(model(x, pair=z), score_of_pair(model, e, f), 1e-9)
 
 
+@pytest.mark.parametrize("tokens", [False, True])
+@pytest.mark.parametrize("lengths", [None, torch.tensor([[20, 4], [3, 17], [20, 20]])])
+def test_both_sequences_in_one_tensor(small_backbone, settle, tokens, lengths):
+    backbone = small_backbone(7, tokens=True) if tokens else small_backbone()
+    model = settle(mrconv.SequenceClassifier(backbone, 3, pair=True, dtype=F64))
+    x = torch.randint(7, (3, 2, 20)) if tokens else values(3, 2, 20, 2)
+    sides = {} if lengths is None else {"lengths": lengths[:, 0], "pair_lengths": lengths[:, 1]}
+    expected = model(x[:, 0], pair=x[:, 1], **sides)
+    assert torch.equal(model(x, lengths), expected)
+    assert torch.equal(model.predict(x, lengths, batch_size=2), expected.argmax(-1))
+
+
+def test_lengths_of_both_sequences(small_backbone, says):
+    model = mrconv.SequenceClassifier(small_backbone(), 3, pair=True, dtype=F64)
+    sentence = (
+        "SequenceClassifier: lengths must be (3, 2), two for each pair; got (3,). "
+        "Pass the valid samples of both sequences."
+    )
+    with says(ShapeError, sentence):
+        model(values(3, 2, 20, 2), torch.tensor([4, 9, 20]))
+
+
 def test_pair_statistics_see_both_sequences(small_backbone, written_out):
     model = mrconv.SequenceClassifier(small_backbone(dropout=0.0), 3, pair=True, dtype=F64)
     x, z = values(2, 20, 2), values(2, 31, 2)

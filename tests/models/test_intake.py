@@ -40,6 +40,16 @@ def test_any_cut_is_scipys_whole(rate, up, down, companding):
     assert_close(torch.cat(parts, 1)[0], torch.from_numpy(expected), bound)
 
 
+def test_every_channel_is_resampled_around_its_own_silence():
+    mean, std = (0.5, -3.0), (2.0, 0.25)
+    contract = InputContract("audio", 8, 2, sample_rate=8000.0, mean=mean, std=std)
+    x = np.random.default_rng(0).normal(size=(200, 2))
+    intake = Intake(contract, 16000, LIKE)
+    parts = [*(intake.take(block) for block in cut(x)), intake.finish()]
+    expected = resample_poly(x - mean, 1, 2) / std
+    assert_close(torch.cat(parts, 1)[0], torch.from_numpy(expected), 1e-12)
+
+
 def test_tokens_come_as_they_are():
     intake = Intake(InputContract("tokens", 8, vocabulary=9), None, torch.zeros(1))
     parts = [intake.take(np.array([3, 1])), intake.take(np.array([8])), intake.finish()]

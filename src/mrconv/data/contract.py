@@ -1,6 +1,5 @@
 """What a model expects of its input, kept with the model and applied by every verb."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
@@ -33,14 +32,15 @@ class InputContract:
         length: Length the model was trained at, in samples; no limit.
         channels: F, values a sample.
         sample_rate: In Hz; None where time has no unit.
-        mean: Subtracted from every value.
-        std: Every value is divided by it.
+        mean: Subtracted from every value; or one number a channel.
+        std: Every value is divided by it; or one number a channel.
         companding: mu, such as 255, for values between -1 and 1; None leaves them as they are.
         vocabulary: Number of tokens, for kind "tokens".
 
     Raises:
         ArgumentError: For an unknown kind, a size below 1, a std or companding that is not
-            positive, or tokens without a vocabulary.
+            positive, other numbers of means or stds than of channels, or tokens without a
+            vocabulary.
         DtypeError: For a size that is not a whole number.
 
     Example:
@@ -57,8 +57,8 @@ class InputContract:
     length: int
     channels: int = 1
     sample_rate: float | None = None
-    mean: float = 0.0
-    std: float = 1.0
+    mean: float | tuple[float, ...] = 0.0
+    std: float | tuple[float, ...] = 1.0
     vocabulary: int | None = None
     companding: float | None = None
 
@@ -66,7 +66,15 @@ class InputContract:
         check_choice("InputContract", "kind", self.kind, get_args(InputKind))
         check_count("InputContract", "length", self.length)
         check_count("InputContract", "channels", self.channels)
-        if not self.std > 0:
+        for name in ("mean", "std"):
+            values = getattr(self, name)
+            if isinstance(values, tuple) and len(values) != self.channels:
+                raise ArgumentError(
+                    f"InputContract: {name} must be one number, or one for each of "
+                    f"{self.channels} channels; got {len(values)}. Pass a tuple of "
+                    f"{self.channels}."
+                )
+        if not np.all(np.asarray(self.std) > 0):
             raise ArgumentError(
                 f"InputContract: std must be positive; got {self.std}. Use 1 for unscaled input."
             )
@@ -113,10 +121,10 @@ class InputContract:
         return (wide - self.mean) / self.std
 
     @property
-    def silence(self) -> float:
-        """The value that ``scaled`` takes to 0."""
-        mu, mean = self.companding, self.mean
-        return mean if mu is None else math.copysign(((1 + mu) ** abs(mean) - 1) / mu, mean)
+    def silence(self) -> NDArray[np.float64]:
+        """The value that ``scaled`` takes to 0; one for all channels, (), or one each, (F,)."""
+        mu, mean = self.companding, np.asarray(self.mean, np.float64)
+        return mean if mu is None else np.copysign(((1 + mu) ** np.abs(mean) - 1) / mu, mean)
 
     def _continuous(self, values: NDArray[Any], start: int) -> NDArray[np.float32]:
         if values.ndim == 1:
@@ -186,4 +194,8 @@ class InputContract:
                 raise ArgumentError(
                     f"InputContract: keys must be known; got {key!r}. {nearest(key, known)}"
                 )
-        return cls(**values)
+        # JSON knows no tuples
+        given: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in values.items()
+        }
+        return cls(**given)

