@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -103,23 +102,31 @@ def test_ctrl_c_says_how_to_go_on(mrconv_command, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="needs SIGKILL")
-def test_a_killed_run_goes_on(tmp_path):
-    """Kills the process in the middle of its work; its workers end too, and the files are whole."""
-    command = [sys.executable, "-m", "mrconv", "data", "listops", "--count", "6000"]
+@pytest.mark.skipif(os.name == "nt", reason="needs signals")
+@pytest.mark.parametrize("ctrl_c", [False, True])
+def test_a_stopped_run_goes_on(tmp_path, ctrl_c):
+    """Stops the command in the middle of its work; its workers end too, and the files are whole."""
+    command = [sys.executable, "-m", "mrconv", "data", "listops", "--count", "5000"]
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     subprocess.run([*command, "--out", whole], check=True, stdout=subprocess.DEVNULL)
     process = subprocess.Popen(
-        [*command, "--workers", "2", "--out", stopped], stdout=subprocess.PIPE, text=True
+        [*command, "--workers", "2", "--out", stopped],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
     assert process.stdout is not None
     process.stdout.readline()  # a tenth is done
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    # the pipe ends once no worker holds it any more
-    process.stdout.read()
-    process.stdout.close()
-    time.sleep(0.1)
+    if ctrl_c:
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    else:
+        process.kill()
+    # the pipes end once no worker holds them any more
+    _, err = process.communicate(timeout=60)
+    if ctrl_c:
+        assert process.returncode == 130
+        assert err == "interrupted: what is done is kept. Go on with the same command.\n"
     assert not list(stopped.glob("*.tsv"))
     subprocess.run([*command, "--out", stopped], check=True, stdout=subprocess.DEVNULL)
     for file in whole.glob("*.tsv"):

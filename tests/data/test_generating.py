@@ -6,7 +6,7 @@ import os
 import pytest
 
 from mrconv.data.generating import available_cores, claim_folder, in_order
-from mrconv.errors import FileError
+from mrconv.errors import ArgumentError, FileError
 
 SETTINGS = {"generator": "dots", "seed": 3, "sides": (1, 2)}
 
@@ -78,6 +78,17 @@ def test_in_other_processes():
     assert next(failing) == 1
     with pytest.raises(TypeError, match="has no len"):
         next(failing)
+
+
+@pytest.mark.slow
+def test_a_process_that_is_ended_from_outside(says):
+    sentence = (
+        "workers: every process must run to its end; got workers=2, of which one was ended from "
+        "outside, as happens where memory is short. Pass fewer workers; the same call goes on "
+        "with what is done."
+    )
+    with says(ArgumentError, sentence):
+        list(in_order(os._exit, [9, 9], 2))
 
 
 def test_cores():

@@ -7,12 +7,13 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from ..errors import FileError
+from ..errors import ArgumentError, FileError
 from .writing import write_text
 
 __all__ = ["GenerationProgress", "available_cores", "claim_folder", "in_order"]
@@ -94,6 +95,9 @@ def in_order(
 
     Yields:
         One result a task.
+
+    Raises:
+        ArgumentError: If a process was ended from outside.
     """
     if workers == 1:
         yield from map(function, tasks)
@@ -109,13 +113,20 @@ def in_order(
             if not waiting:
                 return
             yield waiting.popleft().result()
+    except BrokenProcessPool:
+        raise ArgumentError(
+            f"workers: every process must run to its end; got workers={workers}, of which one was "
+            "ended from outside, as happens where memory is short. Pass fewer workers; the same "
+            "call goes on with what is done."
+        ) from None
     finally:
         pool.shutdown(cancel_futures=True)
 
 
 def _end_with_parent() -> None:
     """Lets a worker end at once at Ctrl-C, and when the process that waits for it is killed."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as for work in the background
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=_await_parent, daemon=True).start()
 
 
