@@ -50,10 +50,10 @@ def noise(*shape: int) -> np.ndarray:
 
 @given(st.lists(st.lists(st.integers(0, 4), min_size=3, max_size=3), min_size=1, max_size=6))
 def test_every_filter(kinds):
-    pixels = noise(len(kinds), 3, 7)
-    pixels[: len(kinds) // 2 + 1] %= 3  # neighbours that are equally near
+    pixels = noise(len(kinds), 3, 17)
+    pixels[: len(kinds) // 2 + 1] %= 5  # neighbours that are equally near
     files = [filtered(one, rows) for one, rows in zip(pixels, kinds, strict=True)]
-    lines = [unpacked("a.png", data, 3, 7) for data in files]
+    lines = [unpacked("a.png", data, 3, 17) for data in files]
     assert unfiltered(lines).tolist() == pixels.tolist()
 
 
