@@ -147,7 +147,7 @@ def test_special_kernels_and_a_bad_fit_hold():
 
 
 def test_a_good_fit_is_no_bad_one(monkeypatch):
-    def right(taps, order, vectors):
+    def right(taps, order, vectors, *, ridge):
         decay = -torch.tensor([[0.97, 0.9]], dtype=F64).log()
         return Fitted(decay, torch.zeros_like(decay), 0 * taps.norm(dim=-1))
 
