@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from mrconv.bench import Row, read_record
+from mrconv.bench.table import markdown
 from mrconv.experiments.filter_table import differences_table, filters_table, recall_table
 
 HOME = Path(__file__).resolve().parents[1]
@@ -45,12 +46,11 @@ def by_length(rows: Sequence[Row], what: str) -> str:
     }
     lengths = sorted({length for _, length in values})
     unit = next(iter(values.values())).unit
-    lines = [f"| {what}, {unit} | " + " | ".join(f"{length:,}" for length in lengths) + " |"]
-    lines.append("|---" * (1 + len(lengths)) + "|")
-    for form in dict.fromkeys(form for form, _ in values):
-        cells = [number(values[form, n].value) if (form, n) in values else "-" for n in lengths]
-        lines.append(f"| {form} | " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+    lines = [
+        [form, *(number(values[form, n].value) if (form, n) in values else "-" for n in lengths)]
+        for form in dict.fromkeys(form for form, _ in values)
+    ]
+    return markdown([f"{what}, {unit}", *(f"{length:,}" for length in lengths)], lines)
 
 
 def bars(rows: Sequence[Row]) -> str:
@@ -62,13 +62,13 @@ def bars(rows: Sequence[Row]) -> str:
     Returns:
         Lines of markdown.
     """
-    lines = ["| what | value | bar | |", "|---|---|---|---|"]
+    lines = []
     for row in rows:
         if row.better is not None and row.bar is not None:
             verdict = "holds" if row.holds else "missed"
             value = f"{number(row.value)} {row.unit}"
-            lines.append(f"| {row.name} | {value} | {SIGNS[row.better]} {row.bar:g} | {verdict} |")
-    return "\n".join(lines) + "\n"
+            lines.append([row.name, value, f"{SIGNS[row.better]} {row.bar:g}", verdict])
+    return markdown(["what", "value", "bar", ""], lines)
 
 
 def number(value: float) -> str:

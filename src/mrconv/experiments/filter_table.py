@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..bench.record import Row
+from ..bench.table import markdown
 from ..report.ablation_panels import Panel, quality_by_outer_width
 from .filter_contestants import CONTESTANTS
 from .filter_rows import AFTER, BITS, RECALL
@@ -46,15 +47,11 @@ def filters_table(rows: Sequence[Row]) -> str:
         | attention | - | 0.900 | - | - | - | - | - | - | - | - |
     """
     found = _by_contestant(rows)
-    lines = [
-        "| | " + " | ".join(heading for heading, _, _ in COLUMNS) + " |",
-        "|---" * (1 + len(COLUMNS)) + "|",
-    ]
     measured = {name for _, name in found}
-    for name in (one.name for one in CONTESTANTS if one.name in measured):
-        cells = [_cell(found, start, name, digits) for _, start, digits in COLUMNS]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    names = [one.name for one in CONTESTANTS if one.name in measured]
+    cells = ([_cell(found, start, one, digits) for _, start, digits in COLUMNS] for one in names)
+    head = ["", *(heading for heading, _, _ in COLUMNS)]
+    return markdown(head, ([name, *row] for name, row in zip(names, cells, strict=True)))
 
 
 def recall_table(rows: Sequence[Row]) -> str:
@@ -70,11 +67,15 @@ def recall_table(rows: Sequence[Row]) -> str:
     seeds = list(dict.fromkeys(what for what, _ in found if what.startswith(f"{RECALL}, seed")))
     whats = [RECALL, *seeds, "filters, recall", "parameters, recall"]
     heads = ["median", *(one.removeprefix(f"{RECALL}, ") for one in seeds), "filters", "parameters"]
-    lines = [f"| recall | {' | '.join(heads)} |", "|---" * (1 + len(heads)) + "|"]
-    for name in (one.name for one in CONTESTANTS if (RECALL, one.name) in found):
-        cells = [_cell(found, what, name, 0 if what in whats[-2:] else 3) for what in whats]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    lines = [
+        [
+            one.name,
+            *(_cell(found, what, one.name, 0 if what in whats[-2:] else 3) for what in whats),
+        ]
+        for one in CONTESTANTS
+        if (RECALL, one.name) in found
+    ]
+    return markdown(["recall", *heads], lines)
 
 
 def differences_table(rows: Sequence[Row]) -> str:
@@ -86,14 +87,14 @@ def differences_table(rows: Sequence[Row]) -> str:
     Returns:
         Lines of markdown.
     """
-    lines = ["| difference | median | quartiles | |", "|---|---|---|---|"]
+    lines = []
     for row in rows:
         if DIFFERENCE in row.name:
             low, high = row.quartiles or (row.value, row.value)
             verdict = {None: "", True: "above 0: holds", False: "above 0: missed"}[row.holds]
-            numbers = f"{row.value:+.3f} | {low:+.3f} to {high:+.3f}"
-            lines.append(f"| {row.name.replace(DIFFERENCE, ': ')} | {numbers} | {verdict} |")
-    return "\n".join(lines) + "\n"
+            name, spread = row.name.replace(DIFFERENCE, ": "), f"{low:+.3f} to {high:+.3f}"
+            lines.append([name, f"{row.value:+.3f}", spread, verdict])
+    return markdown(["difference", "median", "quartiles", ""], lines)
 
 
 def filters_picture(rows: Sequence[Row]) -> "Figure":
