@@ -76,6 +76,21 @@ def test_windows_of_every_person(made, length, hop):
     assert (contract.kind, contract.length, contract.sample_rate) == ("series", length, 50.0)
 
 
+def test_copies_come_behind_the_windows_of_training(made):
+    plain = Smartwatch(made, 8, 4).load()
+    splits = Smartwatch(made, 8, 4, copies=2).load()
+    count = len(plain.train)
+    assert len(splits.train) == 3 * count
+    assert torch.equal(splits.train.x[:count], plain.train.x)
+    assert torch.equal(splits.train.y[count:], plain.train.y.repeat_interleave(2))
+    assert not torch.equal(splits.train.x[count::2], splits.train.x[count + 1 :: 2])
+    assert splits.contract == plain.contract
+    for part in ("validation", "test"):
+        assert torch.equal(splits[part].x, plain[part].x)
+    again = Smartwatch(made, 8, 4, copies=2).load()
+    assert torch.equal(splits.train.x, again.train.x)
+
+
 def test_no_recording_is_long_enough(made, says):
     sentence = (
         "Smartwatch: recordings for the split validation must be at least as long as a window of "

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .._checks import check_count
 from ..errors import ArgumentError, FileError
 from .contract import InputContract
+from .motion import varied_window
 from .packages import install_again, package_file
 from .splits import Examples, SplitName, Splits
 from .unpickling import load_object_array
@@ -41,9 +42,13 @@ class Smartwatch:
         hop: Samples from one window's start to the next one's.
         validation: People for validation, 0 to 9 in the order of their numbers.
         test: People for the test; the others train.
+        copies: Further windows for each training window, as the same person would have moved with
+            the watch at another angle and speed; see ``motion.varied_window``. They follow from
+            the settings and never change.
 
     Raises:
-        ArgumentError: If length or hop is below 1, or people are unknown, named twice or all.
+        ArgumentError: If length or hop is below 1, copies below 0, or people are unknown, named
+            twice or all.
 
     Source: Burns et al. 2018, arXiv:1802.01489, by way of seglearn 1.2.5 (BSD-3).
 
@@ -58,10 +63,12 @@ class Smartwatch:
     hop: int = 256
     validation: tuple[int, ...] = (6, 7)
     test: tuple[int, ...] = (8, 9)
+    copies: int = 0
 
     def __post_init__(self) -> None:
         check_count("Smartwatch", "length", self.length)
         check_count("Smartwatch", "hop", self.hop)
+        check_count("Smartwatch", "copies", self.copies, 0)
         held = [*self.validation, *self.test]
         known = {*held} < {*range(SUBJECTS)} and len({*held}) == len(held)
         if not (known and self.validation and self.test):
@@ -90,11 +97,19 @@ class Smartwatch:
             "validation": [],
             "test": [],
         }
+        copied: list[tuple[NDArray[np.float64], int]] = []
+        random = np.random.default_rng(0)
         for recording, exercise, person in zip(recordings, exercises, people, strict=True):
             starts = range(0, len(recording) - self.length + 1, self.hop)
-            windows[self._split_of(person)] += [
-                (recording[start : start + self.length], exercise) for start in starts
-            ]
+            part = self._split_of(person)
+            cut = [recording[start : start + self.length] for start in starts]
+            windows[part] += [(window, exercise) for window in cut]
+            if part == "train":
+                copied += [
+                    (varied_window(recording, start, self.length, random), exercise)
+                    for start in starts
+                    for _ in range(self.copies)
+                ]
         self._refuse_empty(windows, max(map(len, recordings)))
         train = np.concatenate([window for window, _ in windows["train"]])
         contract = InputContract(
@@ -105,6 +120,7 @@ class Smartwatch:
             mean=tuple(map(float, train.mean(0))),
             std=tuple(map(float, train.std(0))),
         )
+        windows["train"] += copied  # behind the mean and standard deviation, which are the people's
         parts = {name: _examples(rows, contract) for name, rows in windows.items()}
         return Splits(**parts, contract=contract, labels=labels)
 
