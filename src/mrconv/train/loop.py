@@ -240,6 +240,7 @@ def _finish(module: "TrainingModule", folder: RunFolder, command: str) -> Traini
         "train_seconds": round(sum(row.seconds for row in rows), 3),
         "epochs": len(rows),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "scale": module.recipe.scale,
         "versions": _versions(),
         "command": command,
     }
