@@ -19,6 +19,7 @@ from .._checks import nearest
 from ..data import Splits
 from ..errors import FileError, MrconvError, RecipeError
 from ..models.base import SequenceModel
+from .batches import Batching
 from .extras import needs_extra
 from .objective import TaskObjective
 from .optim import param_groups
@@ -51,6 +52,8 @@ class Recipe:
         devices: Number of devices on each machine, or "auto" for all.
         num_nodes: Number of machines.
         gradient_clip: Largest norm of the gradient; None: not clipped.
+        batches: How rows are put together; see ``BATCHES``.
+        workers: Threads that fetch batches ahead.
         scale: Name of the scale that the values are of; None: as the recipe stands.
     """
 
@@ -69,6 +72,8 @@ class Recipe:
     devices: int | str
     num_nodes: int
     gradient_clip: float | None
+    batches: Batching
+    workers: int
     scale: str | None = None
 
     def load_data(self) -> Splits:
