@@ -155,11 +155,10 @@ def test_recipe_of_the_page_is_clean(tmp_path):
     from mrconv.train import read_recipe
 
     page = DOCS / "recipes-and-command-line.md"
-    recipes = [block.text for block in blocks(page) if block.language == "yaml"]
-    assert recipes
-    for text in recipes:
-        (tmp_path / "page.yaml").write_text(text)
-        assert read_recipe(tmp_path / "page.yaml").epochs == 5
+    recipe, scales = (block.text for block in blocks(page) if block.language == "yaml")
+    (tmp_path / "page.yaml").write_text(f"{recipe}\n{scales}\n")
+    assert read_recipe(tmp_path / "page.yaml").epochs == 5
+    assert read_recipe(tmp_path / "page.yaml", scale="small").epochs == 2
 
 
 def test_reference_has_every_public_name():

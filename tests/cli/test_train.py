@@ -1,4 +1,5 @@
 import argparse
+import json
 import os
 import runpy
 import signal
@@ -55,6 +56,23 @@ def test_a_training_ends_with_numbers_and_next_commands(folder: Path, capsys) ->
     assert second == "  mrconv merge runs/toy/model --out runs/toy/merged"
     assert third == "  mrconv verify runs/toy/model"
     assert (folder / "runs" / "toy" / "model" / "config.json").is_file()
+
+
+def test_a_scale_is_told_by_folder_numbers_and_model(folder: Path) -> None:
+    (folder / "toy.yaml").write_text(
+        TOY["RECIPE"] + "scales: {small: {epochs: 1, model.backbone.channels: 2}}\n"
+    )
+    assert run("toy.yaml", "--scale", "small", "seed=3", *ALLOW) == 0
+    out = folder / "runs" / "toy-small"
+    metrics = json.loads((out / "metrics.json").read_text())
+    assert (metrics["scale"], metrics["epochs"]) == ("small", 1)
+    assert metrics["command"] == (
+        "mrconv train toy.yaml --scale small seed=3 --out runs/toy-small --allow toy_data"
+    )
+    assert json.loads((out / "model" / "config.json").read_text())["made"] == [
+        {"step": "train", "recipe": "toy", "scale": "small", "epochs": 1, "seed": 3}
+    ]
+    assert "scales" not in (out / "recipe.yaml").read_text()
 
 
 def test_overrides_may_stand_behind_options() -> None:

@@ -93,8 +93,8 @@ def test_a_training_leaves_model_numbers_and_recipe(toy: Path, tmp_path: Path, c
 def test_a_resumed_training_equals_an_uninterrupted_one(
     toy: Path, tmp_path: Path, at: tuple[int, int | None], kept: int
 ) -> None:
-    # ragged rows, dropout, momentum that cycles: all must come back
-    settings = ["data.ragged=true", "model.backbone.dropout=0.3"]
+    # ragged rows in buckets, dropout, momentum that cycles: all must come back
+    settings = ["data.ragged=true", "batches=bucketed", "workers=1", "model.backbone.dropout=0.3"]
     whole = train(recipe(toy, *settings), tmp_path / "whole")
     torch.rand(7)
     with pytest.raises(TrainingInterrupted) as stop:

@@ -1,3 +1,4 @@
+import re
 import sys
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import torch
 import mrconv
 from mrconv.data import Recall, Shakespeare, SpokenDigits, Text
 from mrconv.errors import FileError, MissingExtraError, RecipeError
-from mrconv.train import read_recipe, recipe_names
+from mrconv.train import read_recipe, recipe_names, recipe_scales
 from mrconv.train.recipe_check import check_recipe
 
 
@@ -66,10 +67,75 @@ def test_every_recipe_opens_with_command_and_notes() -> None:
         head = "\n".join(lines[: lines.index("")])
         for word in ("Assumes:", f"mrconv train {name}", "Override:"):
             assert word in head
-        for line in lines[len(head.splitlines()) :]:
+        body = lines[len(head.splitlines()) :]
+        scales = body.index("scales:") if "scales:" in body else len(body)
+        for line in body[:scales]:
             key, _, value = line.partition(":")
             is_knob = value.split("#")[0].strip() and key.strip() != "class"
             assert "#" in line or not is_knob, line
+        for line in body[scales + 1 :]:  # a scale says what it is for, its values speak
+            assert "#" in line or not re.match(r"  \w", line), line
+
+
+def test_every_scale_of_every_recipe_is_clean() -> None:
+    for name in recipe_names():
+        plain = read_recipe(name)
+        for scale in recipe_scales(name):
+            recipe = read_recipe(name, scale=scale)
+            assert recipe.scale == scale and recipe.identity() != plain.identity()
+
+
+SCALES = """scales:
+  small: {epochs: 2, model.backbone.channels: 2, optimizer.lr: 3e-3}
+  wide: {model.backbone.mixer: {kernel: fourier, kernel_size: 4}}
+  lost: {seed.x: 1}
+"""
+
+
+def test_a_scale_is_applied_before_the_overrides(toy: Path) -> None:
+    toy.write_text(toy.read_text() + SCALES)
+    assert recipe_scales(toy) == ["small", "wide", "lost"]
+    allow = ["toy_data"]
+    assert read_recipe(toy, allow=allow).epochs == 3
+    small = read_recipe(toy, ["epochs=7"], scale="small", allow=allow)
+    assert (small.epochs, small.scale) == (7, "small")
+    assert small.optimizer.arguments["lr"] == 3e-3
+    assert small.make_model().backbone.channels == 2
+    wide = read_recipe(toy, scale="wide", allow=allow)
+    assert wide.values["model"]["backbone"]["mixer"] == {"kernel": "fourier", "kernel_size": 4}
+    # what a run keeps is the recipe that it ran
+    assert "scales" not in small.values
+    toy.write_text(small.text())
+    again = read_recipe(toy, allow=allow)
+    assert again.identity() == small.identity() and again.scale is None
+
+
+def test_a_scale_that_is_not_there(says, toy: Path) -> None:
+    with says(
+        RecipeError,
+        "recipe toy: scale must be left out, as the recipe has none; got 'small'. "
+        "Change single values by key=value.",
+    ):
+        read_recipe(toy, scale="small", allow=["toy_data"])
+    toy.write_text(toy.read_text() + SCALES)
+    with says(
+        RecipeError,
+        "recipe toy: scale must be one of small, wide, lost; got 'smal'. Name one of these.",
+    ):
+        read_recipe(toy, scale="smal", allow=["toy_data"])
+    with says(
+        RecipeError,
+        "recipe toy: 1 mistake\n  seed: holds 0; got the key 'x' below it. Shorten the key.",
+    ):
+        toy.write_text("seed: 0\n" + toy.read_text())
+        read_recipe(toy, scale="lost", allow=["toy_data"])
+    toy.write_text("scales: [small]\n")
+    with says(
+        RecipeError,
+        "recipe toy: scales must hold names, and each of them dotted keys with values; "
+        "got ['small']. Write it like small: {epochs: 2}.",
+    ):
+        read_recipe(toy, allow=["toy_data"])
 
 
 def test_overrides_change_values_of_any_depth() -> None:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .train import add_run_arguments, allow_folder, interruption
+from .train import add_run_arguments, allow_folder, interruption, scale_words
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
 def _refuse_settings_of_finetune(args: argparse.Namespace) -> None:
     from ..errors import ArgumentError
 
-    names = ("epochs", "matching_weight", "resume", "overwrite")
+    names = ("epochs", "matching_weight", "scale", "resume", "overwrite")
     values = [getattr(args, name) for name in names]
     # 0 is a value given, though it equals False
     options = [
@@ -170,7 +170,9 @@ def _matching(args: argparse.Namespace) -> "tuple[MatchingRecipe, Inputs]":
 
     allow_folder(args.allow)
     epochs = 1 if args.epochs is None else args.epochs
-    recipe = read_matching_recipe(args.finetune, args.overrides, epochs=epochs, allow=args.allow)
+    recipe = read_matching_recipe(
+        args.finetune, args.overrides, epochs=epochs, scale=args.scale, allow=args.allow
+    )
     if not (args.resume or args.overwrite):
         RunFolder(Path(args.out)).refuse_used()
     original, start = mrconv.load(args.model), Path(args.out) / "distilled"
@@ -191,7 +193,8 @@ def _command(args: argparse.Namespace) -> str:
     options = [size, "fir_head", "max_order", "method", "on_failure"]
     later = ("finetune", "epochs", "matching_weight")
     options += [one for one in later if getattr(args, one) is not None]
-    words = ["mrconv", "distill", args.model, *args.overrides, "--out", args.out]
+    words = ["mrconv", "distill", args.model, *scale_words(args), *args.overrides]
+    words += ["--out", args.out]
     for one in options:
         words += [f"--{one.replace('_', '-')}", str(getattr(args, one))]
     for module in args.allow:

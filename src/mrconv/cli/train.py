@@ -15,9 +15,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's arguments."""
     parser.add_argument(
         "recipe",
-        help="name of a recipe of mrconv (mnist, speech, shakespeare, recall), or a YAML file",
+        help="name of a recipe of mrconv, such as mnist or listops, or a YAML file",
     )
-    parser.add_argument("--out", metavar="DIR", help="folder for results (default runs/NAME)")
+    parser.add_argument(
+        "--out", metavar="DIR", help="folder for results (default runs/NAME, runs/NAME-SCALE)"
+    )
     parser.add_argument(
         "--tensorboard", action="store_true", help="write curves for TensorBoard as well"
     )
@@ -31,6 +33,9 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         metavar="key=value",
         help="change of the recipe, such as epochs=2 or model.backbone.depth=6",
+    )
+    parser.add_argument(
+        "--scale", metavar="NAME", help="size of the run, such as small: a set of the recipe's own"
     )
     earlier = parser.add_mutually_exclusive_group()
     earlier.add_argument(
@@ -67,8 +72,8 @@ def run(args: argparse.Namespace) -> int:
     from ..train import TextProgress, TrainingInterrupted, read_recipe, train
 
     allow_folder(args.allow)
-    recipe = read_recipe(args.recipe, args.overrides, allow=args.allow)
-    out = args.out or f"runs/{recipe.name}"
+    recipe = read_recipe(args.recipe, args.overrides, scale=args.scale, allow=args.allow)
+    out = args.out or "-".join([f"runs/{recipe.name}", *scale_words(args)[1:]])
     command = _command(args, out)
     try:
         result = train(
@@ -95,10 +100,15 @@ def allow_folder(allow: list[str]) -> None:
 
 
 def _command(args: argparse.Namespace, out: str) -> str:
-    words = ["mrconv", "train", args.recipe, *args.overrides, "--out", out]
+    words = ["mrconv", "train", args.recipe, *scale_words(args), *args.overrides, "--out", out]
     for module in args.allow:
         words += ["--allow", module]
     return shlex.join(words)
+
+
+def scale_words(args: argparse.Namespace) -> list[str]:
+    """The option that names the scale, where one is given."""
+    return [] if args.scale is None else ["--scale", args.scale]
 
 
 def interruption(stop: "TrainingInterrupted", recipe: "Recipe", command: str) -> str:

@@ -5,7 +5,7 @@ from .loop import TrainingInterrupted, TrainingResult, train
 from .matching import MatchingRecipe, read_matching_recipe
 from .optim import param_groups
 from .progress import EpochRow, Progress, SilentProgress, TextProgress
-from .recipe import Recipe, read_recipe, recipe_names
+from .recipe import Recipe, read_recipe, recipe_names, recipe_scales
 
 __all__ = [
     "EpochRow",
@@ -21,5 +21,6 @@ __all__ = [
     "read_matching_recipe",
     "read_recipe",
     "recipe_names",
+    "recipe_scales",
     "train",
 ]

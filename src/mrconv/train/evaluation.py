@@ -5,7 +5,7 @@ from torch import nn
 
 from ..data import Examples
 from ..errors import ArgumentError
-from .batches import Batches, moved
+from .batches import BATCHES, Batching, moved
 from .objective import metric_name, score, summarise
 
 __all__ = ["evaluate"]
@@ -13,7 +13,12 @@ __all__ = ["evaluate"]
 
 @torch.no_grad()
 def evaluate(
-    model: nn.Module, examples: Examples, loss: nn.Module, *, batch_size: int = 64
+    model: nn.Module,
+    examples: Examples,
+    loss: nn.Module,
+    *,
+    batch_size: int = 64,
+    batches: Batching = "bucketed",
 ) -> dict[str, float]:
     """Scores a model on examples, where the model lives, in eval mode.
 
@@ -22,6 +27,8 @@ def evaluate(
         examples: Inputs and targets.
         loss: (outputs, targets) to the mean loss.
         batch_size: Rows run at a time.
+        batches: "bucketed": rows of near length together, each batch cut to its longest, which
+            changes no output; or "plain", as they stand.
 
     Returns:
         "loss", and "accuracy" (share of right classes), "error" (mean absolute difference) or, of
@@ -47,7 +54,7 @@ def evaluate(
     sums = torch.zeros(3, dtype=torch.float64, device=parameter.device)
     model.eval()
     try:
-        for batch in Batches(examples, batch_size):
+        for batch in BATCHES[batches](examples, batch_size):
             sums += score(model, loss, moved(batch, parameter)).sums
     finally:
         model.train(training)

@@ -227,7 +227,11 @@ def _finish(module: "TrainingModule", folder: RunFolder, command: str) -> Traini
     model, splits, rows = module.model.cpu().eval(), module.splits, module.rows
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     tested = evaluate(
-        model.to(device), splits.test, module.loss, batch_size=module.recipe.batch_size
+        model.to(device),
+        splits.test,
+        module.loss,
+        batch_size=module.recipe.batch_size,
+        batches=module.recipe.batches,
     )
     model.cpu()
     measured = {
@@ -240,6 +244,7 @@ def _finish(module: "TrainingModule", folder: RunFolder, command: str) -> Traini
         "train_seconds": round(sum(row.seconds for row in rows), 3),
         "epochs": len(rows),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "scale": module.recipe.scale,
         "versions": _versions(),
         "command": command,
     }

@@ -172,7 +172,12 @@ def output_distance(outputs: Tensor, wanted: Tensor, *, classes: bool) -> Tensor
 
 
 def read_matching_recipe(
-    source: str | Path, overrides: Sequence[str] = (), *, epochs: int = 1, allow: Sequence[str] = ()
+    source: str | Path,
+    overrides: Sequence[str] = (),
+    *,
+    epochs: int = 1,
+    scale: str | None = None,
+    allow: Sequence[str] = (),
 ) -> Recipe:
     """Reads a recipe for fine-tuning: few epochs, a sixth of its learning rates.
 
@@ -180,6 +185,7 @@ def read_matching_recipe(
         source: As in ``read_recipe``.
         overrides: Changes ``key=value``; they come last, so that a rate given is taken as it is.
         epochs: Passes over the training examples.
+        scale: As in ``read_recipe``.
         allow: As in ``read_recipe``.
 
     Returns:
@@ -194,10 +200,11 @@ def read_matching_recipe(
         >>> recipe.epochs, recipe.optimizer.arguments["lr"]
         (1, 0.001)
     """
-    rates = read_recipe(source, overrides, allow=allow).values["optimizer"]
+    rates = read_recipe(source, overrides, scale=scale, allow=allow).values["optimizer"]
     slower = [
         f"optimizer.{name}={rates[name] * RATE:.6g}"
         for name in ("lr", "kernel_lr")
         if rates.get(name) is not None
     ]
-    return read_recipe(source, [f"epochs={epochs}", *slower, *overrides], allow=allow)
+    changes = [f"epochs={epochs}", *slower, *overrides]
+    return read_recipe(source, changes, scale=scale, allow=allow)

@@ -10,7 +10,7 @@ from lightning.pytorch import LightningModule
 from torch import Tensor
 
 from ..data import SplitName, Splits
-from .batches import Batch, Batches
+from .batches import BATCHES, Batch, Batches
 from .objective import metric_name, score, summarise
 from .progress import EpochRow, Progress
 from .recipe import Recipe
@@ -75,12 +75,13 @@ class TrainingModule(LightningModule):
         return self._batches("validation", None)
 
     def _batches(self, name: SplitName, order: Callable[[], Tensor] | None) -> Batches:
-        return Batches(
+        return BATCHES[self.recipe.batches](
             self.splits[name],
             self.recipe.batch_size,
             order,
             rank=self.global_rank,
             processes=self.trainer.world_size,
+            workers=self.recipe.workers,
         )
 
     def configure_optimizers(self) -> Any:

@@ -19,14 +19,16 @@ from .._checks import nearest
 from ..data import Splits
 from ..errors import FileError, MrconvError, RecipeError
 from ..models.base import SequenceModel
+from .batches import Batching
 from .extras import needs_extra
 from .objective import TaskObjective
 from .optim import param_groups
 from .recipe_check import Precision, Schedule, check_recipe
 from .recipe_override import overridden
+from .recipe_scale import scale_names, scaled
 from .recipe_types import Call
 
-__all__ = ["Recipe", "read_recipe", "recipe_names"]
+__all__ = ["Recipe", "read_recipe", "recipe_names", "recipe_scales"]
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,9 @@ class Recipe:
         devices: Number of devices on each machine, or "auto" for all.
         num_nodes: Number of machines.
         gradient_clip: Largest norm of the gradient; None: not clipped.
+        batches: How rows are put together; see ``BATCHES``.
+        workers: Threads that fetch batches ahead.
+        scale: Name of the scale that the values are of; None: as the recipe stands.
     """
 
     name: str
@@ -67,6 +72,9 @@ class Recipe:
     devices: int | str
     num_nodes: int
     gradient_clip: float | None
+    batches: Batching
+    workers: int
+    scale: str | None = None
 
     def load_data(self) -> Splits:
         """Reads the data set."""
@@ -104,7 +112,9 @@ class Recipe:
 
     def origin(self) -> dict[str, Any]:
         """What is kept of the training in the model that it makes, as plain values."""
-        return {"step": "train", "recipe": self.name, "epochs": self.epochs, "seed": self.seed}
+        scale = {} if self.scale is None else {"scale": self.scale}
+        run = {"epochs": self.epochs, "seed": self.seed}
+        return {"step": "train", "recipe": self.name, **scale, **run}
 
     def text(self) -> str:
         """The recipe as YAML that gives the same recipe."""
@@ -128,14 +138,38 @@ def recipe_names() -> list[str]:
     return sorted(file.name.removesuffix(".yaml") for file in files if file.name.endswith(".yaml"))
 
 
+def recipe_scales(source: str | Path) -> list[str]:
+    """Names of the scales that a recipe has besides its own.
+
+    Args:
+        source: As in ``read_recipe``.
+
+    Raises:
+        FileError: If there is no such recipe.
+        RecipeError: If it is no plain YAML.
+        MissingExtraError: If the package that reads YAML is not installed.
+
+    Example:
+        >>> recipe_scales("recall")
+        []
+    """
+    return scale_names(_parsed(source)[1])
+
+
 def read_recipe(
-    source: str | Path, overrides: Sequence[str] = (), *, allow: Sequence[str] = ()
+    source: str | Path,
+    overrides: Sequence[str] = (),
+    *,
+    scale: str | None = None,
+    allow: Sequence[str] = (),
 ) -> Recipe:
     """Reads, changes and checks a recipe; constructs nothing.
 
     Args:
         source: Name of a recipe of mrconv, or path of a YAML file.
         overrides: Changes ``key=value``; the key is dotted, the value is YAML.
+        scale: One of the sets of changes that the recipe names under ``scales``; they come before
+            the overrides. None: none of them.
         allow: Modules whose classes may be named besides those of mrconv, torch.nn, torch.optim.
 
     Returns:
@@ -150,16 +184,22 @@ def read_recipe(
         >>> read_recipe("mnist", ["epochs=2", "model.backbone.depth=3"]).epochs
         2
     """
-    with needs_extra("recipe", "train"):
-        from .yaml_reader import parse
-    name, text = _found(source)
+    name, parsed = _parsed(source)
     owner = f"recipe {name}"
-    values = overridden(owner, parse(text, owner), overrides)
+    values = overridden(owner, scaled(owner, parsed, scale), overrides)
     settings = check_recipe(owner, values, allow)
     defaults = {
         key: value for key, value in settings.items() if key not in values and value is not None
     }
-    return Recipe(name, {**values, **defaults}, **settings)
+    return Recipe(name, {**values, **defaults}, **settings, scale=scale)
+
+
+def _parsed(source: str | Path) -> tuple[str, Any]:
+    """Name and plain values of a recipe."""
+    with needs_extra("recipe", "train"):
+        from .yaml_reader import parse
+    name, text = _found(source)
+    return name, parse(text, f"recipe {name}")
 
 
 def _found(source: str | Path) -> tuple[str, str]:

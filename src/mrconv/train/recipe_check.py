@@ -18,6 +18,7 @@ from ..errors import RecipeError
 from ..models.backbone import SequenceBackbone
 from ..models.base import SequenceModel
 from ..models.mixers import MIXERS
+from .batches import Batching
 from .recipe_names import check_name, class_names, find_class
 from .recipe_types import Call, Misfit, describe, fit, parameter_hints
 
@@ -46,6 +47,8 @@ class Layout:
     devices: int | Literal["auto"] = 1
     num_nodes: int = 1
     gradient_clip: float | None = None
+    batches: Batching = "plain"
+    workers: int = 0
 
 
 _RANGES: dict[str, tuple[str, Callable[[Any], bool]]] = {
@@ -56,6 +59,7 @@ _RANGES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "devices": ("at least 1", lambda value: value == "auto" or value >= 1),
     "num_nodes": ("at least 1", lambda value: value >= 1),
     "gradient_clip": ("above 0, or null for none", lambda value: value is None or value > 0),
+    "workers": ("at least 0", lambda value: value >= 0),
     "lr": ("at least 0", lambda value: value >= 0),
     "kernel_lr": ("at least 0", lambda value: value >= 0),
     "weight_decay": ("at least 0", lambda value: value >= 0),

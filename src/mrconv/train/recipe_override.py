@@ -1,13 +1,13 @@
 """Overrides of a recipe on the command line: dotted key, equals sign, YAML value."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..errors import RecipeError
 from .extras import needs_extra
 
-__all__ = ["overridden"]
+__all__ = ["overridden", "placed"]
 
 
 def overridden(owner: str, values: Any, overrides: Sequence[str]) -> Any:
@@ -43,11 +43,36 @@ def overridden(owner: str, values: Any, overrides: Sequence[str]) -> Any:
             problem = str(error)
         if problem:
             mistakes.append(problem)
+    _report(owner, mistakes)
+    return values
+
+
+def placed(owner: str, values: Any, changes: Iterable[tuple[str, Any]]) -> Any:
+    """A copy of a recipe's values with other values under dotted keys.
+
+    Args:
+        owner: First words of the message.
+        values: Plain data.
+        changes: Dotted keys and plain values; keys lead as those of ``overridden``.
+
+    Raises:
+        RecipeError: With one line for every key that leads nowhere.
+
+    Example:
+        >>> placed("recipe", {"loss": {"label_smoothing": 0.05}}, [("loss.label_smoothing", 0)])
+        {'loss': {'label_smoothing': 0}}
+    """
+    values = copy.deepcopy(values)
+    problems = [_place(values, key.split("."), copy.deepcopy(one)) for key, one in changes]
+    _report(owner, [problem for problem in problems if problem])
+    return values
+
+
+def _report(owner: str, mistakes: Sequence[str]) -> None:
     if mistakes:
         lines = "".join(f"\n  {line}" for line in mistakes)
         plural = "mistake" if len(mistakes) == 1 else "mistakes"
         raise RecipeError(f"{owner}: {len(mistakes)} {plural}{lines}")
-    return values
 
 
 def _place(values: Any, keys: list[str], value: Any) -> str | None:
