@@ -9,8 +9,8 @@ from ..distillation import distill
 from ..models import load
 from ..train import evaluate
 from .filter_contestants import Fitted
-from .filter_training import model_folder
 from .grid import Cell, Numbers
+from .training_cell import model_folder
 
 __all__ = ["FIR_HEAD", "ORDER", "distilling_cells"]
 

@@ -1,16 +1,16 @@
 """Cells of the experiment on filters that train: bits per byte of a text, and recall."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..data.corpora import REQUIREMENT
 from ..data.packages import package_file
 from ..errors import FileError
-from ..train import train
-from ..train.run_folder import RunFolder
 from .filter_contestants import CONTESTANTS, CONVOLUTIONS, Fitted, fitted, sized
 from .grid import Cell, Numbers
+from .training_cell import tested_metric, training_cell
 
 __all__ = [
     "QUICK",
@@ -19,7 +19,6 @@ __all__ = [
     "Sizes",
     "bits_cells",
     "corpus",
-    "model_folder",
     "recall_cells",
 ]
 
@@ -127,31 +126,18 @@ def _seeded(one: Fitted, sizes: Sizes, seed: int) -> Fitted:
     return sized("recall", overrides, one.contestant, one.width)
 
 
-def model_folder(folder: Path, cell: Cell) -> Path:
-    """Where the training of a cell stands."""
-    return folder / "models" / cell.slug
-
-
 def _cell(name: str, one: Fitted, folder: Path) -> Cell:
-    def run() -> Numbers:
-        return _trained(one, RunFolder(model_folder(folder, cell)))
-
-    cell = Cell(name, one.recipe.values, run)
-    return cell
+    return training_cell(name, one.recipe, folder, lambda result: _numbers(one, result.metrics))
 
 
-def _trained(one: Fitted, folder: RunFolder) -> Numbers:
-    """Trains, or goes on with a training of the same recipe that was stopped."""
-    begun = folder.checkpoint.exists() and folder.recipe.exists()
-    resume = begun and folder.recipe.read_text(encoding="utf-8") == one.recipe.text()
-    result = train(one.recipe, folder.path, resume=resume, overwrite=not resume)
+def _numbers(one: Fitted, metrics: Mapping[str, Any]) -> Numbers:
     depth = one.recipe.values["model"]["backbone"]["depth"]
-    metric = next(name for name in result.metrics if name.startswith("test_"))
+    metric = tested_metric(metrics)
     return {
-        "value": result.metrics[metric],
-        "validation": result.metrics[metric.replace("test", "validation")],
+        "value": metrics[f"test_{metric}"],
+        "validation": metrics[f"validation_{metric}"],
         "parameters": one.parameters,
         "filters": depth * one.contestant.filters(one.width),
         "width": one.width,
-        "seconds": result.metrics["train_seconds"],
+        "seconds": metrics["train_seconds"],
     }

@@ -1,0 +1,213 @@
+"""A table of one backbone trained with several mixers, on small tasks, from several seeds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..bench.record import Row
+from .ablation_rows import Bar, Found, ablation_rows
+from .ablation_table import ablation_markdown
+from .cell_numbers import STEADY, TRYING, measured
+from .grid import Cell, Grid, Numbers
+from .published import Published
+from .small_tasks import TASKS, Generated, TaskName, task_changes
+from .table import TableOptions
+from .training_cell import training_cell
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ..train import Recipe
+
+__all__ = ["Ablation", "Variant", "mixer_label"]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One line of a table.
+
+    Args:
+        name: In the table, unique.
+        mixer: Settings of the layer; None: only published numbers are shown.
+        changes: Of the recipe by dotted key, where it would not learn by the task's own settings.
+    """
+
+    name: str
+    mixer: Mapping[str, Any] | None
+    changes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """Variants of the mixer by task; every other setting is the task's.
+
+    Args:
+        name: Of the table.
+        variants: In the order of the lines, by task.
+        published: By task and name of a variant.
+        quoted: What the published numbers of a task were measured on, where that is another task.
+        seeds: Trainings of each variant by task, where more than one.
+        bar: What it must show.
+        remarks: Sentences below the tables.
+    """
+
+    name: str
+    variants: Mapping[TaskName, Sequence[Variant]]
+    published: Mapping[str, Mapping[str, Published]]
+    quoted: Mapping[TaskName, str] = field(default_factory=dict)
+    seeds: Mapping[TaskName, int] = field(default_factory=dict)
+    bar: Bar | None = None
+    remarks: Sequence[str] = ()
+
+    @property
+    def record(self) -> str:
+        """Name of the record."""
+        return self.name
+
+    def grid(self, folder: Path, options: TableOptions) -> tuple[Grid, str]:
+        """A cell for each task, seed and variant.
+
+        Args:
+            folder: For results, models and generated data.
+            options: The user's.
+
+        Returns:
+            The grid, and nothing to remark.
+        """
+        changes = task_changes(options.changes)
+        cells = [
+            _cell(task, seed, variant, folder, changes[task], quick=options.quick)
+            for task, variants in self.variants.items()
+            for seed in range(options.seeds or self.seeds.get(task, 1))
+            for variant in variants
+            if variant.mixer is not None
+        ]
+        return Grid(cells, folder), ""
+
+    def rows(self, numbers: Mapping[str, Numbers]) -> list[Row]:
+        """What the finished cells found; see ``ablation_rows``.
+
+        Args:
+            numbers: By the name of the cell.
+        """
+        return ablation_rows(self.name, self.found(numbers), self.bar)
+
+    def found(self, numbers: Mapping[str, Numbers]) -> dict[TaskName, Found]:
+        """Numbers by task, name of the variant and seed.
+
+        Args:
+            numbers: By the name of the cell.
+        """
+        return {
+            task: {
+                variant.name: mine
+                for variant in variants
+                if (mine := _by_seed(task, variant, numbers))
+            }
+            for task, variants in self.variants.items()
+        }
+
+    def markdown(self, rows: Sequence[Row]) -> str:
+        """Ours beside the published numbers, a table for each task.
+
+        Args:
+            rows: Of the record.
+        """
+        return ablation_markdown(self, rows)
+
+    def picture(self, numbers: Mapping[str, Numbers]) -> "Figure":
+        """Losses by epoch.
+
+        Args:
+            numbers: By the name of the cell.
+        """
+        from ..report.convergence_panels import Curves, convergence
+
+        found = self.found(numbers)
+        return convergence(
+            {
+                TASKS[task].title: {
+                    name: Curves(
+                        [_losses(one, "train_loss") for one in seeds.values()],
+                        [_losses(one, "validation_loss") for one in seeds.values()],
+                    )
+                    for name, seeds in variants.items()
+                }
+                for task, variants in found.items()
+                if variants
+            }
+        )
+
+
+def mixer_label(mixer: Mapping[str, Any]) -> str:
+    """A mixer in a few words, equal for equal settings, which name its cells in every table.
+
+    Args:
+        mixer: Settings; those that are not said are the layer's own.
+
+    Example:
+        >>> mixer_label({"kernel": "fourier", "kernel_size": 2, "norm": "none"})
+        'fourier 2, norm none'
+        >>> mixer_label({"name": "s4d", "order": 16})
+        's4d, order 16'
+    """
+    options = dict(mixer)
+    name = options.pop("name", "mrconv")
+    if name == "mrconv":
+        name = f"{options.pop('kernel')} {options.pop('kernel_size')}"
+    return ", ".join([name, *(f"{key} {value}" for key, value in options.items())])
+
+
+def _name(task: TaskName, seed: int, mixer: Mapping[str, Any]) -> str:
+    return f"{task}, seed {seed}: {mixer_label(mixer)}"
+
+
+def _by_seed(
+    task: TaskName, variant: Variant, numbers: Mapping[str, Numbers]
+) -> dict[int, Numbers]:
+    if variant.mixer is None:
+        return {}
+    start, end = f"{task}, seed ", f": {mixer_label(variant.mixer)}"
+    return {
+        int(name.removeprefix(start).removesuffix(end)): one
+        for name, one in numbers.items()
+        if name.startswith(start) and name.partition(":")[2] == end[1:]
+    }
+
+
+def _cell(
+    task: TaskName,
+    seed: int,
+    variant: Variant,
+    folder: Path,
+    further: Sequence[str],
+    *,
+    quick: bool,
+) -> Cell:
+    mixer = variant.mixer or {}
+    changes = {**variant.changes, "model.backbone.mixer": dict(mixer), "seed": seed}
+    recipe = TASKS[task].make_recipe(folder, changes, further, quick=quick)
+    drawn, pace = TASKS[task].generated(quick), TRYING if quick else STEADY
+    return training_cell(
+        _name(task, seed, mixer),
+        recipe,
+        folder,
+        partial(measured, recipe=recipe, pace=pace),
+        prepare=(lambda: None) if drawn is None else partial(drawn.prepare, folder),
+        settings=_settings(recipe, drawn, pace),
+    )
+
+
+def _losses(numbers: Numbers, key: str) -> list[float]:
+    return [row[key] for row in numbers["history"]]
+
+
+def _settings(recipe: "Recipe", drawn: Generated | None, pace: object) -> dict[str, Any]:
+    """What the numbers depend on: not where the folder stands."""
+    settings = {**recipe.values, "pace": pace}
+    if drawn is not None:
+        data = {key: one for key, one in settings["data"].items() if key != "path"}
+        settings["data"] = {**data, "generated": asdict(drawn)}
+    return settings
