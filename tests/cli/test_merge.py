@@ -63,6 +63,18 @@ def test_half_the_rate(mrconv_command, make_model, tmp_path):
     assert json.loads((out / "config.json").read_text())["input"]["sample_rate"] == 8000.0
 
 
+def test_no_other_rate_of_frames(mrconv_command, make_model, tmp_path):
+    model = make_model(kernel="fourier", kernel_size=8)
+    model.contract = InputContract("audio", 32, sample_rate=16000.0, frame=8)
+    saved, out = model.save_pretrained(tmp_path / "model"), tmp_path / "half"
+    told = mrconv_command("merge", saved, "--out", out, "--rate", 2)
+    assert (told.code, told.out) == (2, "")
+    assert told.err == (
+        "error: merge: rate must be 1 for a model of frames, 8 samples side by side; got 2. "
+        "Resample the input instead, as mrconv stream does by itself.\n"
+    )
+
+
 def test_a_rate_that_the_kernels_cannot_have(mrconv_command, saved, tmp_path):
     told = mrconv_command("merge", saved, "-o", tmp_path / "half", "--rate", 2)
     assert (told.code, told.out) == (2, "")

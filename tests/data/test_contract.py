@@ -162,7 +162,7 @@ def test_kind_is_checked(says):
         InputContract("sound", 8)
 
 
-@pytest.mark.parametrize("name", ["length", "channels"])
+@pytest.mark.parametrize("name", ["length", "channels", "frame"])
 def test_sizes_are_checked(says, name):
     sizes = {"length": 8, "channels": 1, name: 0}
     sentence = f"InputContract: {name} must be at least 1; got {name}=0. Pass a larger {name}."
@@ -226,10 +226,26 @@ def test_the_vocabulary_is_a_size(says):
         tokens(2.5)
 
 
+@pytest.mark.parametrize(("length", "steps"), [(0, 0), (1, 1), (3, 1), (4, 2), (7, 3)])
+def test_samples_stand_side_by_side(length, steps):
+    values = np.arange(2 * length, dtype=float).reshape(length, 2) + 5
+    prepared = InputContract("series", 8, channels=2, mean=4.0, std=2.0, frame=3).prepare(values)
+    assert prepared.shape == (steps, 6)
+    flat = prepared.reshape(-1, 2)
+    assert (flat[:length] == (values - 4) / 2).all()
+    assert not flat[length:].any()
+
+
+def test_tokens_have_no_frames(says):
+    sentence = "InputContract: frame must be 1 for tokens; got 2. Leave it out."
+    with says(ArgumentError, sentence):
+        InputContract("tokens", 8, vocabulary=5, frame=2)
+
+
 @pytest.mark.parametrize(
     "contract",
     [
-        InputContract("audio", 16000, 2, 16000.0, 0.1, 0.2),
+        InputContract("audio", 16000, 2, 16000.0, 0.1, 0.2, frame=4),
         InputContract("image", 9, 2, mean=(0.1, 0.2), std=(0.3, 0.4)),
         tokens(18),
     ],

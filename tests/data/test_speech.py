@@ -87,6 +87,18 @@ def test_the_contract_prepares_a_file_as_the_examples(made):
     assert torch.equal(splits.train.x[row, :13], prepared)
 
 
+def test_samples_side_by_side(made):
+    plain, framed = (SpokenDigits(str(made), 21, frame=n).load() for n in (1, 4))
+    assert framed.contract.features == 4
+    for part in ROWS:
+        one, other = plain[part], framed[part]
+        assert other.x.shape == (len(one), 6, 4)
+        assert torch.equal(other.x.reshape(len(one), 24)[:, :21], one.x[..., 0])
+        assert not other.x.reshape(len(one), 24)[:, 21:].any()
+        assert torch.equal(other.lengths, -(-one.lengths // 4))
+        assert torch.equal(other.y, one.y)
+
+
 @pytest.mark.parametrize("speed", [0.9, 1.1, 1.07, 0.5])
 def test_a_tone_at_another_speed(made, speed):
     time = np.arange(2001) / 8000

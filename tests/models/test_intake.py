@@ -40,6 +40,23 @@ def test_any_cut_is_scipys_whole(rate, up, down, companding):
     assert_close(torch.cat(parts, 1)[0], torch.from_numpy(expected), bound)
 
 
+@pytest.mark.parametrize("rate", [8000, 16000])
+@pytest.mark.parametrize("frame", [3, 64])
+def test_any_cut_gives_the_frames_of_the_whole(rate, frame):
+    x = np.random.default_rng(0).normal(size=(200, 2))
+    contract = replace(SOUND, channels=2)
+    whole = Intake(contract, rate, LIKE)
+    expected = torch.cat([whole.take(x), whole.finish()], 1)[0]  # (L, 2)
+    intake = Intake(replace(contract, frame=frame), rate, LIKE)
+    parts = [*(intake.take(block) for block in cut(x)), intake.finish()]
+    steps = torch.cat(parts, 1)[0]
+    assert steps.shape == (-(-len(expected) // frame), 2 * frame)
+    flat = steps.reshape(-1, 2)
+    assert torch.equal(flat[: len(expected)], expected)
+    assert not flat[len(expected) :].any()
+    assert [part.shape[1] for part in parts[:2]] == [0, 0]  # not before a frame is full
+
+
 def test_every_channel_is_resampled_around_its_own_silence():
     mean, std = (0.5, -3.0), (2.0, 0.25)
     contract = InputContract("audio", 8, 2, sample_rate=8000.0, mean=mean, std=std)
@@ -105,6 +122,13 @@ def made(kernel, sample_rate=8000.0):
 )
 def test_thinning_of_band_limited_kernels(rate, factor):
     assert thinning(made("fourier"), rate) == factor
+
+
+def test_frames_are_not_thinned():
+    model = made("fourier")
+    assert thinning(model, 4000.0) == 2
+    model.contract = replace(model.contract, frame=8)
+    assert thinning(model, 4000.0) == 1
 
 
 def test_no_thinning():

@@ -45,6 +45,24 @@ def test_outputs_equal_the_parallel_model(model, x, window):
         assert answer.seconds > 0
 
 
+@pytest.mark.parametrize("window", [None, 36])
+@torch.no_grad()
+def test_frames_equal_the_parallel_model(small_backbone, settle, x, window):
+    model = settle(mrconv.SequenceClassifier(small_backbone(8), 3, dtype=torch.float64))
+    model.contract = InputContract("series", 36, channels=2, frame=4)
+    live = LiveModel(model, window=window)
+    live.warm_up(50)
+    whole = torch.from_numpy(model.contract.prepare(x[0].numpy()))[None].to(x)
+    features = model.backbone(whole)
+    answers = list(live.answers(blocks(x)))
+    # four samples a step; the two that are left at the end make one more
+    assert [one.samples for one in answers] == [0, 4, 4, 44, 100, 148, 152]
+    for answer in answers[1:]:
+        heard = features[:, : answer.samples // 4]
+        pooled = heard.mean(1) if window is None else heard[:, -window // 4 :].mean(1)
+        assert_close(answer.outputs, model.head(pooled)[0], 1e-11)
+
+
 @torch.no_grad()
 def test_answers_can_be_had_again(model, x):
     live = LiveModel(model)

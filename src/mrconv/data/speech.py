@@ -54,9 +54,12 @@ class SpokenDigits:
         path: The set's folder, which holds ``recordings`` with files DIGIT_SPEAKER_INDEX.wav.
         length: Samples kept of each recording, at most.
         speeds: Of the copies of the training recordings, in steps of a hundredth; 1 is as spoken.
+        frame: n, samples that stand side by side as one step of the model, which then has n
+            features and sequences n times shorter.
 
     Raises:
-        ArgumentError: If length is below 1, there is no speed, or one is not from 0.5 to 2.
+        ArgumentError: If length or frame is below 1, there is no speed, or one is not from 0.5 to
+            2.
 
     Source: Jakobovski et al., github.com/Jakobovski/free-spoken-digit-dataset, CC BY-SA 4.0.
 
@@ -69,9 +72,11 @@ class SpokenDigits:
     path: str
     length: int = 4096
     speeds: tuple[float, ...] = (1.0,)
+    frame: int = 1
 
     def __post_init__(self) -> None:
         check_count("SpokenDigits", "length", self.length)
+        check_count("SpokenDigits", "frame", self.frame)
         if not self.speeds or not all(0.5 <= speed <= 2 for speed in self.speeds):
             raise ArgumentError(
                 f"SpokenDigits: speeds must be numbers from 0.5 to 2; got {self.speeds}. "
@@ -82,15 +87,20 @@ class SpokenDigits:
         """Reads the recordings, sorted by digit, speaker and index.
 
         Returns:
-            2,400 (for each speed), 300 and 300 examples of x (N, length, 1), y (N,) and lengths
-            (N,), where the set is complete.
+            2,400 (for each speed), 300 and 300 examples of x (N, ceil(length / n), n), y (N,) and
+            lengths (N,) in steps, where the set is complete.
 
         Raises:
             FileError: If the folder, a whole split or the order of names is missing, or a
                 recording cannot be read or is not 8 kHz and one channel.
         """
         contract = InputContract(
-            "audio", self.length, sample_rate=float(RATE), std=STD, companding=MU
+            "audio",
+            self.length,
+            sample_rate=float(RATE),
+            std=STD,
+            companding=MU,
+            frame=self.frame,
         )
         found = _recordings(Path(self.path))
         parts = {
@@ -113,7 +123,8 @@ class SpokenDigits:
     def _examples(
         self, files: list[Path], contract: InputContract, speeds: tuple[float, ...]
     ) -> Examples:
-        x = torch.zeros(len(speeds) * len(files), self.length, contract.channels)
+        steps = -(-self.length // self.frame)
+        x = torch.zeros(len(speeds) * len(files), steps, contract.features)
         lengths = torch.zeros(len(x), dtype=torch.int64)
         recordings = [_samples(file) for file in files]
         for row, (speed, recording) in enumerate(product(speeds, recordings)):

@@ -1,5 +1,6 @@
 """Raw samples of any rate as a model takes them, block by block or whole."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,8 @@ class Intake:
     """Checks, scales and resamples the samples of one recording as they come.
 
     What comes out is a function of the samples, never of how they were cut into blocks. Where they
-    are resampled, a recording stands at the contract's silence before its start and behind its end.
+    are resampled, a recording stands at the contract's silence before its start and behind its end;
+    where the model takes frames, samples wait until theirs is full, or the recording ends.
 
     Args:
         contract: What the model expects.
@@ -57,8 +59,10 @@ class Intake:
         factor: int = 1,
     ) -> None:
         self.contract, self.factor, self._like = contract, factor, like
+        self._flat = replace(contract, frame=1)
+        self._waiting = torch.zeros(1, 0, contract.channels).to(like)
         self.rate = rate if contract.sample_rate is None else contract.sample_rate / factor
-        """Of what comes out, in Hz; None where none is known."""
+        """Samples a second of what comes out, framed or not; None where none is known."""
         self._taken, self._resampler = 0, None
         if rate is not None and self.rate is not None and rate != self.rate:
             self._resampler = Resampler(_whole(rate), _whole(self.rate))
@@ -82,29 +86,48 @@ class Intake:
             values: The next raw samples, (n, F) or (n,) for one channel; tokens (n,).
 
         Returns:
-            Values (1, m, F), m of 0 and more where they are resampled; or tokens (1, n).
+            Values (1, m, F), m of 0 and more where they are resampled or framed; or tokens (1, n).
 
         Raises:
             ArgumentError: For values that are not finite, or tokens outside the vocabulary.
             DtypeError: For values that are no numbers, or tokens that are not whole.
             ShapeError: For another number of channels.
         """
-        prepared = self.contract.prepare(values, self._taken)
+        prepared = self._flat.prepare(values, self._taken)
         self._taken += len(values)
         if self._resampler is not None:
             raw = np.asarray(values, np.float64).reshape(prepared.shape) - self.contract.silence
             x = torch.from_numpy(raw)[None].to(self._state.history)
             x, self._state = self._resampler.chunk(x, self._state)
-            return self._scaled(x)
+            return self._framed(self._scaled(x))
         x = torch.from_numpy(prepared)[None]
-        return x.to(self._like.device if self.contract.kind == "tokens" else self._like)
+        if self.contract.kind == "tokens":
+            return x.to(self._like.device)
+        return self._framed(x.to(self._like))
 
     def finish(self) -> Tensor:
         """The samples that are left when the recording ends; as ``take`` gives them."""
-        if self._resampler is None:
-            shape = (1, 0) if self.contract.kind == "tokens" else (1, 0, self.contract.channels)
-            return torch.zeros(shape, device=self._like.device, dtype=self._like.dtype)
-        return self._scaled(self._resampler.finish(self._state))
+        if self.contract.kind == "tokens":
+            return torch.zeros((1, 0), device=self._like.device, dtype=self._like.dtype)
+        last = self._waiting[:, :0]
+        if self._resampler is not None:
+            last = self._scaled(self._resampler.finish(self._state))
+        return torch.cat([self._framed(last), self._filled()], 1)
+
+    def _framed(self, x: Tensor) -> Tensor:
+        """Full frames of what waits and comes now.              (1, m, F) -> (1, m', n F)."""
+        if self.contract.frame == 1:
+            return x
+        together = torch.cat([self._waiting, x], 1)
+        full = together.shape[1] // self.contract.frame * self.contract.frame
+        # a copy, so that the recording before it is not kept
+        self._waiting = together[:, full:].clone()
+        return together[:, :full].reshape(1, -1, self.contract.features)
+
+    def _filled(self) -> Tensor:
+        """The last frame, 0 behind the recording's end; none where nothing waits."""
+        last = self.contract.framed(self._waiting[0].cpu().numpy())
+        return torch.from_numpy(last)[None].to(self._like)
 
     def _scaled(self, x: Tensor) -> Tensor:
         # behind the resampler, because companding is not linear
@@ -125,10 +148,12 @@ def thinning(model: SequenceModel, rate: float | None) -> int:
         rate: Of the input, in Hz; None: that of the model.
 
     Returns:
-        2, 3, ... where the model's rate is that many times the input's and all of its kernels are
-        band-limited; 1 otherwise.
+        2, 3, ... where the model's rate is that many times the input's, all of its kernels are
+        band-limited and it takes single samples, not frames; 1 otherwise.
     """
     own = model.expects.sample_rate
+    if model.expects.frame > 1:
+        return 1
     if rate is None or own is None or own < 2 * rate or own % rate:
         return 1
     factor = int(own // rate)

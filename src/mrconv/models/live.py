@@ -97,11 +97,15 @@ class LiveModel:
         self.input_rate = model.expects.sample_rate if rate is None else rate
         """Of the samples, in Hz; None where neither states one."""
         # made here too, so that it refuses before any sample is read
-        self.spans = WindowShares(model, window).spans if explain else []
-        """l_i of each resolution that answers tell of, in samples; empty without ``explain``."""
+        frame = model.expects.frame
         self.factor = 1 if explain else thinning(model, rate)
-        kept = None if window is None else max(1, window // self.factor)
-        self.stream = Streamer(model, window=kept, rate=self.factor)
+        #: What answers pool over, in steps of the model.
+        self._kept = None if window is None else max(1, window // (self.factor * frame))
+        self.spans = (
+            [frame * span for span in WindowShares(model, self._kept).spans] if explain else []
+        )
+        """l_i of each resolution that answers tell of, in samples; empty without ``explain``."""
+        self.stream = Streamer(model, window=self._kept, rate=self.factor)
         intake = self._intake()
         self.rate, self.note = intake.rate, intake.note
 
@@ -121,7 +125,8 @@ class LiveModel:
             ShapeError: For samples that the contract does not take.
         """
         intake = self._intake()
-        shares = WindowShares(self.model, self.window) if self.explain else None
+        shares = WindowShares(self.model, self._kept) if self.explain else None
+        frame = self.model.expects.frame
         state, samples = self.stream.init_state(1), 0
         outputs: Tensor | None = None
         for block in _and_none(blocks):
@@ -131,7 +136,7 @@ class LiveModel:
                 return
             if x.shape[1]:
                 y, state = self.stream.chunk(x, state)
-                outputs, samples = y[0, -1], samples + x.shape[1]
+                outputs, samples = y[0, -1], samples + frame * x.shape[1]
             told = shares.after(x) if shares and x.shape[1] else None
             yield Answer(samples, outputs, told, time.perf_counter() - start)
 
@@ -143,7 +148,8 @@ class LiveModel:
             samples: Of a chunk, at the model's input.
         """
         contract = self.model.expects
-        shape = (samples,) if contract.kind == "tokens" else (samples, contract.channels)
+        steps = -(-samples // contract.frame)
+        shape = (steps,) if contract.kind == "tokens" else (steps, contract.features)
         like = next(self.model.parameters())
         x = torch.zeros((1, *shape), device=like.device, dtype=like.dtype)
         self.stream.chunk(x.long() if contract.kind == "tokens" else x, self.stream.init_state(1))
