@@ -23,6 +23,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tensorboard", action="store_true", help="write curves for TensorBoard as well"
     )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="take three steps on the longest rows and tell time and memory; writes nothing",
+    )
     add_run_arguments(parser)
 
 
@@ -69,10 +74,13 @@ def _take_late_overrides(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Trains, then prints the accuracy, where the model went, and what to do next."""
-    from ..train import TextProgress, TrainingInterrupted, read_recipe, train
+    from ..train import TextProgress, TrainingInterrupted, dry_run, read_recipe, train
 
     allow_folder(args.allow)
     recipe = read_recipe(args.recipe, args.overrides, scale=args.scale, allow=args.allow)
+    if args.dry_run:
+        print(dry_run(recipe))
+        return 0
     out = args.out or "-".join([f"runs/{recipe.name}", *scale_words(args)[1:]])
     command = _command(args, out)
     try:

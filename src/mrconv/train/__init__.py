@@ -1,5 +1,6 @@
 """Training: parameter groups, recipes, and the loop. Lightning is imported where it is used."""
 
+from .dry_run import DryRun, dry_run
 from .evaluation import evaluate
 from .loop import TrainingInterrupted, TrainingResult, train
 from .matching import MatchingRecipe, read_matching_recipe
@@ -8,6 +9,7 @@ from .progress import EpochRow, Progress, SilentProgress, TextProgress
 from .recipe import Recipe, read_recipe, recipe_names, recipe_scales
 
 __all__ = [
+    "DryRun",
     "EpochRow",
     "MatchingRecipe",
     "Progress",
@@ -16,6 +18,7 @@ __all__ = [
     "TextProgress",
     "TrainingInterrupted",
     "TrainingResult",
+    "dry_run",
     "evaluate",
     "param_groups",
     "read_matching_recipe",

@@ -1,8 +1,6 @@
 """Training of a recipe into a folder, with Lightning: checkpoints, resuming, final numbers."""
 
 import platform
-import signal
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,12 +11,12 @@ import torch
 from .._version import __version__
 from ..data import Splits
 from ..data.writing import write_text
-from ..errors import ArgumentError, MissingExtraError
+from ..errors import MissingExtraError
 from ..models.base import SequenceModel
-from ..models.saving import MODELS, configuration
 from .checkpoints import Checkpoint, read_checkpoint
 from .evaluation import evaluate
 from .extras import needs_extra
+from .fitting import check_data, make_trainer, run_fit
 from .progress import EpochRow, Progress, SilentProgress
 from .quiet import quiet_lightning
 from .recipe import Recipe
@@ -110,7 +108,7 @@ def train(
     module = TrainingModule(recipe, splits, progress or SilentProgress(), rows)
     if checkpoint is not None:
         module.kept = (checkpoint.path, len(rows))
-    _check_data(module.model, splits)
+    check_data(module.model, splits)
     loggers = _loggers(folder) if tensorboard else []
     try:
         if checkpoint is not None and len(rows) == recipe.epochs:
@@ -127,28 +125,6 @@ def train(
 def _begin(folder: RunFolder, recipe: Recipe) -> None:
     folder.clear()
     write_text(folder.recipe, recipe.text())
-
-
-def _check_data(model: SequenceModel, splits: Splits) -> None:
-    """Raises on what would otherwise be found behind the training only."""
-    if MODELS.get(type(model).__name__) is not type(model):
-        raise ArgumentError(
-            f"model.class: must be one of {', '.join(MODELS)}, which can be saved; "
-            f"got {type(model).__name__}. Train other modules with your own loop."
-        )
-    configuration(model)  # raises where a setting cannot be saved
-    for name in ("train", "validation", "test"):
-        if not len(splits[name]):
-            raise ArgumentError(
-                f"data: every split must hold an example; got none in {name}. "
-                "Choose other settings of the data."
-            )
-    classes = getattr(model, "classes", len(splits.labels))
-    if splits.labels and classes != len(splits.labels):
-        raise ArgumentError(
-            f"model.classes: must be the number of labels of the data, {len(splits.labels)}; "
-            f"got {classes}. Set model.classes={len(splits.labels)}."
-        )
 
 
 def _loggers(folder: RunFolder) -> list[Any]:
@@ -170,56 +146,26 @@ def _fit(
     loggers: list[Any],
 ) -> None:
     """Runs the epochs that are left."""
-    from lightning.pytorch import Trainer
-
     from .keeper import Keeper
 
     recipe = module.recipe
     with quiet_lightning():
-        trainer = Trainer(
-            accelerator="auto",
-            devices=recipe.devices,
-            num_nodes=recipe.num_nodes,
-            precision=recipe.precision,
-            gradient_clip_val=recipe.gradient_clip,
-            max_epochs=recipe.epochs - len(module.rows),
+        trainer = make_trainer(
+            recipe,
+            recipe.epochs - len(module.rows),
+            folder=folder.path,
             callbacks=[Keeper(folder)],
-            logger=loggers,
-            enable_checkpointing=False,
-            enable_progress_bar=False,
-            enable_model_summary=False,
-            num_sanity_val_steps=0,
-            use_distributed_sampler=False,
-            default_root_dir=folder.path,
+            loggers=loggers,
         )
         if not trainer.is_global_zero:
             module.progress = SilentProgress()
         elif checkpoint is None:
             _begin(folder, recipe)
         try:
-            _run(trainer, module, checkpoint)
+            run_fit(trainer, module, checkpoint.path if checkpoint else None)
         finally:
             if trainer.is_global_zero:
                 folder.partial.unlink(missing_ok=True)
-
-
-def _run(trainer: Any, module: "TrainingModule", checkpoint: Checkpoint | None) -> None:
-    """Lightning's fit; Ctrl-C comes out as a KeyboardInterrupt.
-
-    Lightning ends the process on Ctrl-C and ignores the signal from then on; both are undone.
-    """
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    handler = signal.getsignal(signal.SIGINT) if in_main_thread else None
-    path = checkpoint.path if checkpoint else None
-    try:
-        trainer.fit(module, ckpt_path=path, weights_only=True)
-    except SystemExit as stop:
-        if not isinstance(stop.__context__, KeyboardInterrupt):
-            raise
-        raise KeyboardInterrupt from None
-    finally:
-        if in_main_thread:
-            signal.signal(signal.SIGINT, handler)
 
 
 def _finish(module: "TrainingModule", folder: RunFolder, command: str) -> TrainingResult:

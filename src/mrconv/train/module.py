@@ -133,6 +133,10 @@ class TrainingModule(LightningModule):
         self.rows.append(row)
         return row
 
+    def validation_means(self) -> tuple[float, float]:
+        """Mean loss and metric of the last validation; called on every process."""
+        return self._means("validation")
+
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Leaves Lightning's counters out, so that it starts with an epoch of its own."""
         checkpoint.pop("loops", None)

@@ -1,0 +1,97 @@
+"""Dry runs: of a toy, and of every recipe at its true length, width and depth."""
+
+import math
+import re
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from mrconv.data import Examples, cifar
+from mrconv.errors import ArgumentError, FileError
+from mrconv.train import dry_run, read_recipe, recipe_names
+from mrconv.train.dry_run import _longest
+
+pytest.importorskip("lightning")
+FILES = runpy.run_path(str(Path(__file__).with_name("made_files.py")))["FILES"]
+#: Inputs of a batch of two.
+SHAPES = {
+    "listops": (2, None),
+    "text": (2, 4096),
+    "retrieval": (2, 2, 4000),
+    "image": (2, 1024, 1),
+    "scifar": (2, 1024, 3),
+    "pathfinder": (2, 1024, 1),
+    "pathx": (2, 16384, 1),
+    "speech-commands": (2, 16000, 1),
+}
+
+
+def test_a_dry_run_takes_steps_and_writes_nothing(toy: Path, tmp_path: Path, monkeypatch) -> None:
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    recipe = read_recipe(toy, ["data.ragged=true", "batches=bucketed"], allow=["toy_data"])
+    told = dry_run(recipe)
+    assert list(folder.iterdir()) == []
+    assert told.shape == (8, 16, 1)
+    assert told.parameters == sum(one.numel() for one in recipe.make_model().parameters())
+    assert told.steps == 3
+    assert 0 < told.step_seconds < 60
+    assert math.isfinite(told.loss) and math.isfinite(told.validation_loss)
+    # the process with torch in it, and no more than the machine has
+    assert 2**26 < told.peak_bytes < 2**40
+    pattern = (
+        r"toy: \d+ parameters; a batch of 8 x 16 x 1, its longest rows\n"
+        r"loss \d\.\d{4}, validation loss \d\.\d{4}\n"
+        r"\S+ s a step on cpu; 3 steps an epoch, at most \d+ s\n"
+        r"peak memory \d+\.\d\d GiB"
+    )
+    if told.device == "cpu":
+        assert re.fullmatch(pattern, str(told))
+
+
+def test_the_longest_rows_are_tried() -> None:
+    lengths = torch.tensor([3, 9, 1, 7])
+    few = _longest(Examples(torch.arange(4)[:, None].repeat(1, 9), torch.arange(4), lengths), 2)
+    assert (few.y.tolist(), few.lengths.tolist(), few.x[:, 0].tolist()) == ([1, 3], [9, 7], [1, 3])
+    pairs = Examples(torch.zeros(2, 2, 9), torch.arange(2), torch.tensor([[2, 3], [9, 1]]))
+    assert _longest(pairs, 1).y.tolist() == [1]
+    assert len(_longest(Examples(torch.zeros(5, 3), torch.arange(5)), 2)) == 2
+
+
+def test_a_dry_run_tells_what_a_training_would_refuse(toy: Path, says) -> None:
+    recipe = read_recipe(toy, ["model.classes=3"], allow=["toy_data"])
+    with says(
+        ArgumentError,
+        "model.classes: must be the number of labels of the data, 2; got 3. Set model.classes=2.",
+    ):
+        dry_run(recipe)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*SHAPES])
+def test_every_task_of_the_paper_runs_at_full_size(name: str, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(cifar, "PER_FILE", 10)
+    paths = FILES[name](tmp_path / "data", np.random.default_rng(0))
+    recipe = read_recipe(name, ["batch_size=2", *(f"{key}={one}" for key, one in paths.items())])
+    told = dry_run(recipe, batches=2)
+    assert [one for one, wanted in zip(told.shape, SHAPES[name], strict=True) if wanted] == [
+        wanted for wanted in SHAPES[name] if wanted
+    ]
+    assert math.isfinite(told.loss) and math.isfinite(told.validation_loss)
+    # fresh scores are near 0: the first losses are near that of guessing
+    classes = recipe.model.arguments["classes"]
+    assert told.validation_loss < 3 * math.log(classes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted({*recipe_names()} - {*SHAPES}))
+def test_every_other_recipe_runs_where_its_data_are(name: str) -> None:
+    try:
+        told = dry_run(read_recipe(name, ["batch_size=2"]), batches=2)
+    except FileError as error:
+        pytest.skip(str(error))
+    assert math.isfinite(told.loss) and math.isfinite(told.validation_loss)
