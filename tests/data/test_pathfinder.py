@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from mrconv.data import InputContract, Pathfinder
+from mrconv.data import InputContract, Pathfinder, Splits, pathfinder
 from mrconv.data.png import encoded
 from mrconv.errors import ArgumentError, FileError
 
@@ -57,6 +57,32 @@ def test_the_split_is_that_of_torch(folder):
     splits = Pathfinder(str(folder), 8).load()
     for part, name in zip(numbers, ("train", "validation", "test"), strict=True):
         assert splits[name].y.tolist() == [int(number % 3 > 0) for number in part]
+
+
+def assert_equal(first: Splits, second: Splits) -> None:
+    for name in ("train", "validation", "test"):
+        assert torch.equal(first[name].x, second[name].x)
+        assert torch.equal(first[name].y, second[name].y)
+
+
+def test_what_is_kept_is_the_same(folder, tmp_path_factory, monkeypatch):
+    plain, cache = Pathfinder(str(folder), 8).load(), str(tmp_path_factory.mktemp("cache"))
+    assert_equal(Pathfinder(str(folder), 8, cache=cache).load(), plain)
+    monkeypatch.setattr(pathfinder, "unpacked", None)  # images are not read again
+    assert_equal(Pathfinder(str(folder), 8, cache=cache, workers=2).load(), plain)
+
+
+def test_images_read_some_at_a_time(folder, monkeypatch):
+    plain = Pathfinder(str(folder), 8).load()
+    monkeypatch.setattr(pathfinder, "AT_ONCE", 7)
+    assert_equal(Pathfinder(str(folder), 8).load(), plain)
+
+
+@pytest.mark.slow
+def test_images_read_by_two_processes(folder, monkeypatch):
+    plain = Pathfinder(str(folder), 8).load()
+    monkeypatch.setattr(pathfinder, "AT_ONCE", 7)
+    assert_equal(Pathfinder(str(folder), 8, workers=2).load(), plain)
 
 
 def test_only_the_first_images(folder):

@@ -64,7 +64,7 @@ def images(size: int):
             (level / "imgs" / "0" / f"sample_{i}.png").write_bytes(encoded(pixels))
             lines.append(f"imgs/0 sample_{i}.png {i} {i % 2} 1 14 0.9\n")
         (level / "metadata" / "0.npy").write_text("".join(lines))
-        return {"data.path": folder}
+        return {"data.path": folder, "data.cache": folder / "cache"}
 
     return make
 

@@ -66,7 +66,7 @@ def test_models_of_the_paper_have_its_numbers_of_parameters() -> None:
         return sum(parameter.numel() for parameter in model.parameters())
 
     assert count("listops") == 332_298
-    assert f"{count('image') / 1e6:.1f}" == "3.5"
+    assert f"{count('image') / 1e6:.2f}" == "3.55"  # the paper prints 3.5
     fourier = ["model.backbone.mixer.kernel=fourier", "model.backbone.mixer.kernel_size=32"]
     assert f"{count('image', *fourier) / 1e6:.1f}" == "3.8"
     both = ["model.backbone.mixer.kernel=fourier+sparse", "model.backbone.mixer.kernel_size=16"]

@@ -25,6 +25,8 @@ VERSION = 1
 PARTS: tuple[SplitName, ...] = ("train", "validation", "test")
 FIELDS = ("x", "y", "lengths")  # of Examples
 DESCRIPTION = "splits.json"
+#: Fields of a data set that do not change what is prepared.
+NO_SETTINGS = ("cache", "workers")
 #: Folders of this module, whole and aside.
 _KEPT = re.compile(r"\w+-[0-9a-f]{20}|\.\w+-[0-9a-f]{20}\..*")
 
@@ -84,7 +86,8 @@ def cached(source: Cached, prepare: Callable[[], Splits]) -> Splits:
 
 def _key(source: Cached) -> str:
     """Twenty digits that change with the settings and with the files."""
-    settings = {key: value for key, value in asdict(cast(Any, source)).items() if key != "cache"}
+    settings = asdict(cast(Any, source))
+    settings = {key: value for key, value in settings.items() if key not in NO_SETTINGS}
     path = Path(source.path)
     settings["path"] = str(path.resolve())
     digest = hashlib.sha256(json.dumps([VERSION, settings], sort_keys=True).encode())
