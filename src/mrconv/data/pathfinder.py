@@ -48,8 +48,8 @@ class Pathfinder:
     Raises:
         ArgumentError: If size, limit or workers is below 1, or the level is unknown.
 
-    Cost: 4 bytes of memory a pixel: 0.8 GB for 200,000 images of 32 x 32 pixels, 13 GB for Path-X; on
-    the disk with a cache, from where processes on one machine share them.
+    Cost: 4 bytes of memory a pixel: 0.8 GB for 200,000 images of 32 x 32 pixels, 13 GB for Path-X;
+    on the disk with a cache, from where processes on one machine share them.
 
     Source: Linsley et al. 2018; Tay et al. 2021 (Long Range Arena); Gu et al. 2022 (S4), the split.
 
