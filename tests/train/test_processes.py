@@ -32,7 +32,7 @@ class Recorded(TrainingModule):
 
     def training_step(self, batch, batch_idx):
         loss = super().training_step(batch, batch_idx)
-        self.losses.append(float(loss))
+        self.losses.append(float(loss.detach()))
         return loss
 
 

@@ -64,7 +64,7 @@ class _Clock(SilentProgress):
         self.times = [time.monotonic()]
 
     def step(self, epoch: int, batch: int, loss: Tensor) -> None:
-        self.loss = float(loss)  # waits for a GPU
+        self.loss = float(loss.detach())  # waits for a GPU
         self.times.append(time.monotonic())
 
 
@@ -89,21 +89,14 @@ def dry_run(recipe: Recipe, *, batches: int = 3) -> DryRun:
     with needs_extra("train", "train"), quiet_lightning():
         from .module import TrainingModule
     splits = recipe.load_data()
-    trainer = make_trainer(recipe, 1, batches=batches)
-    rows = batches * recipe.batch_size * trainer.world_size
-    few = Splits(
-        _longest(splits.train, rows),
-        _longest(splits.validation, rows),
-        splits.test,
-        splits.contract,
-        splits.labels,
-    )
-    watch = _Clock()
-    module = TrainingModule(recipe, few, watch)
-    check_data(module.model, splits)
-    if torch.cuda.is_available():
-        torch.cuda.reset_peak_memory_stats()
     with quiet_lightning():
+        trainer = make_trainer(recipe, 1, batches=batches)
+        few = _few(splits, batches * recipe.batch_size * trainer.world_size)
+        watch = _Clock()
+        module = TrainingModule(recipe, few, watch)
+        check_data(module.model, splits)
+        if torch.cuda.is_available():
+            torch.cuda.reset_peak_memory_stats()
         run_fit(trainer, module)
     together = recipe.batch_size * trainer.world_size
     validation_loss, _ = module.validation_means()
@@ -119,6 +112,11 @@ def dry_run(recipe: Recipe, *, batches: int = 3) -> DryRun:
         str(trainer.strategy.root_device),
         _peak_memory(),
     )
+
+
+def _few(splits: Splits, count: int) -> Splits:
+    train, validation = (_longest(one, count) for one in (splits.train, splits.validation))
+    return Splits(train, validation, splits.test, splits.contract, splits.labels)
 
 
 def _longest(examples: Examples, count: int) -> Examples:
