@@ -70,7 +70,6 @@ def make_trainer(
     """
     from lightning.pytorch import Trainer
 
-    limits = {} if batches is None else {"limit_train_batches": batches, "limit_val_batches": 1}
     return Trainer(
         accelerator="auto",
         devices=recipe.devices,
@@ -86,7 +85,8 @@ def make_trainer(
         num_sanity_val_steps=0,
         use_distributed_sampler=False,
         default_root_dir=folder,
-        **limits,
+        limit_train_batches=batches,
+        limit_val_batches=None if batches is None else 1,
     )
 
 
