@@ -274,6 +274,22 @@ def test_classes_must_be_the_labels_of_the_data(says, toy: Path, tmp_path: Path)
     assert not (tmp_path / "run").exists()
 
 
+def test_a_vocabulary_that_is_too_small_is_refused_before_it_is_trained(
+    says, toy: Path, tmp_path: Path
+) -> None:
+    data = (
+        "data={class: mrconv.data.Recall, vocabulary: 8, length: 16, pairs: 3, train: 8, held: 4}"
+    )
+    with says(
+        ArgumentError,
+        "model.backbone.features: must be at least the vocabulary of the data, 8; got 7. "
+        "Set model.backbone.features=8.",
+    ):
+        settings = ["model.backbone.tokens=true", "model.backbone.features=7"]
+        train(recipe(toy, data, "model.classes=8", *settings), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_model_that_could_not_be_saved_is_refused_before_it_is_trained(
     says, toy: Path, tmp_path: Path
 ) -> None:

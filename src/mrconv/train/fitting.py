@@ -26,8 +26,8 @@ def check_data(model: SequenceModel, splits: Splits) -> None:
         splits: The data.
 
     Raises:
-        ArgumentError: If the model cannot be saved, a split is empty, or the numbers of classes
-            differ.
+        ArgumentError: If the model cannot be saved, a split is empty, the numbers of classes
+            differ, or the data have more tokens than the model.
     """
     if MODELS.get(type(model).__name__) is not type(model):
         raise ArgumentError(
@@ -46,6 +46,12 @@ def check_data(model: SequenceModel, splits: Splits) -> None:
         raise ArgumentError(
             f"model.classes: must be the number of labels of the data, {len(splits.labels)}; "
             f"got {classes}. Set model.classes={len(splits.labels)}."
+        )
+    vocabulary, features = splits.contract.vocabulary, model.backbone.features
+    if vocabulary is not None and features < vocabulary:
+        raise ArgumentError(
+            f"model.backbone.features: must be at least the vocabulary of the data, {vocabulary}; "
+            f"got {features}. Set model.backbone.features={vocabulary}."
         )
 
 
