@@ -16,16 +16,16 @@ from mrconv.train.dry_run import _longest
 
 pytest.importorskip("lightning")
 FILES = runpy.run_path(str(Path(__file__).with_name("made_files.py")))["FILES"]
-#: Inputs of a batch of two.
-SHAPES = {
-    "listops": (2, None),
-    "text": (2, 4096),
-    "retrieval": (2, 2, 4000),
-    "image": (2, 1024, 1),
-    "scifar": (2, 1024, 3),
-    "pathfinder": (2, 1024, 1),
-    "pathx": (2, 16384, 1),
-    "speech-commands": (2, 16000, 1),
+#: Inputs of a batch of two, and the steps of an epoch that the made files give.
+RUNS = {
+    "listops": ((2, None), 48),
+    "text": ((2, 4096), 4),
+    "retrieval": ((2, 2, 4000), 3),
+    "image": ((2, 1024, 1), 23),
+    "scifar": ((2, 1024, 3), 23),
+    "pathfinder": ((2, 1024, 1), 16),
+    "pathx": ((2, 16384, 1), 16),
+    "speech-commands": ((2, 16000, 1), 18),
 }
 
 
@@ -72,23 +72,20 @@ def test_a_dry_run_tells_what_a_training_would_refuse(toy: Path, says) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*SHAPES])
+@pytest.mark.parametrize("name", [*RUNS])
 def test_every_task_of_the_paper_runs_at_full_size(name: str, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(cifar, "PER_FILE", 10)
     paths = FILES[name](tmp_path / "data", np.random.default_rng(0))
     recipe = read_recipe(name, ["batch_size=2", *(f"{key}={one}" for key, one in paths.items())])
     told = dry_run(recipe, batches=2)
-    assert [one for one, wanted in zip(told.shape, SHAPES[name], strict=True) if wanted] == [
-        wanted for wanted in SHAPES[name] if wanted
-    ]
+    shape, steps = RUNS[name]
+    assert all(one == (wanted or one) for one, wanted in zip(told.shape, shape, strict=True))
+    assert told.steps == steps
     assert math.isfinite(told.loss) and math.isfinite(told.validation_loss)
-    # fresh scores are near 0: the first losses are near that of guessing
-    classes = recipe.model.arguments["classes"]
-    assert told.validation_loss < 3 * math.log(classes)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted({*recipe_names()} - {*SHAPES}))
+@pytest.mark.parametrize("name", sorted({*recipe_names()} - {*RUNS}))
 def test_every_other_recipe_runs_where_its_data_are(name: str) -> None:
     try:
         told = dry_run(read_recipe(name, ["batch_size=2"]), batches=2)
