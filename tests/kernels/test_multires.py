@@ -90,8 +90,8 @@ def test_refuses_sizes(says):
     ):
         MultiresKernel(2, 8, 0, filter_size=1)
     with says(
-        ArgumentError, "MultiresKernel: levels must be at least 1; got levels=0. "
-        "Pass a larger levels.",
+        ArgumentError,
+        "MultiresKernel: levels must be at least 1; got levels=0. Pass a larger levels.",
     ):
         MultiresKernel(2, 8, 0, levels=0)
 

@@ -35,9 +35,7 @@ def written_out(kernel):
 
     for t in range(n):
         s = 1 - 2 * t / (n - 1) if n > 1 else 1.0
-        hidden = [
-            math.sin(kernel.omega * (w * s + b)) for (w,), b in zip(w1, b1, strict=True)
-        ]
+        hidden = [math.sin(kernel.omega * (w * s + b)) for (w,), b in zip(w1, b1, strict=True)]
         hidden = [math.sin(kernel.omega * value) for value in layer(d2, s2, b2, hidden)]
         rows.append([value / math.sqrt(n) for value in layer(d3, s3, b3, hidden)])
     return torch.tensor(rows, dtype=torch.float64).T
@@ -68,7 +66,9 @@ def test_starts_as_a_siren():
 
 
 def test_does_not_grow_with_its_span():
-    counts = {sum(p.numel() for p in SirenKernel(7, n, i).parameters()) for n, i in [(1, 0), (9, 5)]}
+    counts = {
+        sum(p.numel() for p in SirenKernel(7, n, i).parameters()) for n, i in [(1, 0), (9, 5)]
+    }
     assert counts == {32 * (32 + 4) + 7 * (32 + 2)}
 
 

@@ -54,8 +54,7 @@ def test_dilations_are_powers_of_two(says, dilation):
     lower = {3: 2, 12: 8}[dilation]
     with says(
         ArgumentError,
-        f"Dilated: dilation must be a power of two; got dilation={dilation}. "
-        f"Use dilation={lower}.",
+        f"Dilated: dilation must be a power of two; got dilation={dilation}. Use dilation={lower}.",
     ):
         mixer("dilated", dilation=dilation)
 

@@ -107,8 +107,8 @@ def test_settings_are_left_as_they_were():
         (
             {"name": None},
             f"name must be one of {NAMES}; got None. "
-            "Known: attention, ckconv, dilated, gated_mrconv, hyena, long_conv, mrconv, multihyena, "
-            "multires, s4, s4d, s5, sgconv.",
+            "Known: attention, ckconv, dilated, gated_mrconv, hyena, long_conv, mrconv, "
+            "multihyena, multires, s4, s4d, s5, sgconv.",
         ),
         (
             {"kernal": "dense"},

@@ -88,7 +88,8 @@ def test_refuses(says):
             pair[0].then(pair[1])
     with says(
         ShapeError,
-        "then: both layers must have the same channels; got 3 and 2. Pass layers of equal channels.",
+        "then: both layers must have the same channels; got 3 and 2. "
+        "Pass layers of equal channels.",
     ):
         first.then(mrconv.LongConv(2, 4, dtype=F64).eval())
 

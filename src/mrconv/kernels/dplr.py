@@ -132,7 +132,7 @@ class S4Kernel(Kernel):
         return timestep * (e_b - s * e_p * p_b / (1 + s * p_p))
 
     def _resolvents(self, minus: Tensor, s: Tensor) -> list[Tensor]:
-        """e R b, e R p, p* R b and p* R p, each (D, F).
+        """E R b, e R p, p* R b and p* R p, each (D, F).
 
         A pair's terms v / (m - s l) + v' / (m - s l') are 2 (m Re v - s Re(v l')) over
         m^2 - 2 s m Re l + s^2 |l|^2, with m = 1 - w and the prime for the conjugate.

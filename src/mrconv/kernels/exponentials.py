@@ -71,7 +71,7 @@ def modal_taps(
 
 
 def zero_order_hold(rate: Tensor, frequency: Tensor, timestep: Tensor) -> tuple[Tensor, ...]:
-    """x' = a x + u, a = -rate + i frequency, with the input held for a time step.
+    """X' = a x + u, a = -rate + i frequency, with the input held for a time step.
 
     x[t] = exp(dt a) x[t - 1] + g u[t],  g = (exp(dt a) - 1) / a
 

@@ -87,7 +87,7 @@ class MultiresKernel(Kernel):
         return torch.stack(padded).sum(0)
 
     def _filtered(self, x: Tensor, taps: Tensor, level: int) -> Tensor:
-        """x (D, n) convolved with a filter (D, filter_size) of dilation 2^level, cut at the span.
+        """X (D, n) convolved with a filter (D, filter_size) of dilation 2^level, cut at the span.
 
         Returns:
             At most filter_size - 1 dilations longer.

@@ -53,7 +53,7 @@ class S4D(KernelConv):
 
 
 class S4(KernelConv):
-    """The layer of S4: one long convolution whose kernel is a state space model's, low rank and all.
+    """The layer of S4: one long convolution, with the kernel of a full state space model.
 
     Args:
         channels: D.

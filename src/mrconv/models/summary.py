@@ -32,7 +32,7 @@ class LayerSummary:
     resolutions: int | None
     """R; None for a layer without branches."""
     num_taps: int
-    """K, a side if two-sided; of attention and endless recurrences, the model's length."""
+    """K, a side if two-sided; of attention, S5 and endless recurrences, the model's length."""
     causal: bool
     parameters: int
     """Of the layer alone."""
@@ -70,10 +70,10 @@ def summarize(model: SequenceModel) -> Summary:
     A long convolution of one channel counts as two real FFTs of size n >= L + K - 1, 2.5 n log2 n
     operations each, and n / 2 complex products of 6; attention as 2 (4 D^2 L + 2 D L^2); Hyena as
     8 D^2 L and its long convolutions; S5 as 2 N D L for each of its matrices and 4 N L log2 L for
-    its scan; GatedMRConv as one convolution a resolution and the linear
-    map of its gates, 2 R H D L; the pointwise product of a block as 2 * 2 D * D operations a
-    sample. Making the taps is not counted, nor are gates, norms and activations. Attention has no
-    reach of its own and counts as one tap a sample of the model's length.
+    its scan; GatedMRConv as one convolution a resolution and the linear map of its gates,
+    2 R H D L; the pointwise product of a block as 2 * 2 D * D operations a sample. Making the taps
+    is not counted, nor are gates, norms and activations. Attention and S5 have no reach of their
+    own and count as one tap a sample of the model's length.
 
     Args:
         model: In any form.

@@ -142,7 +142,7 @@ class S5(nn.Module):
         product = torch.view_as_complex(held)[:, None] * torch.view_as_complex(self.input.double())
         return decay, angle, torch.view_as_real(product)
 
-    def reparameterize(self, rate: int = 1, form: str = "merged") -> nn.Module:
+    def reparameterize(self, rate: int = 1, form: str = "merged") -> None:
         """Refuses: no other layer equals this one.
 
         Args:
@@ -152,7 +152,7 @@ class S5(nn.Module):
         Raises:
             MergeError: Always.
         """
-        raise refusal("reparameterize", "S5")
+        refuse_s5("reparameterize", self)
 
     def extra_repr(self) -> str:
         """Settings for ``repr``."""
@@ -165,16 +165,12 @@ def _read(output: Tensor, states: Tensor) -> Tensor:
     return 2 * (real @ states[0] - imaginary @ states[1])
 
 
-def refusal(what: str, place: str) -> MergeError:
-    """The error of what cannot be done to an S5 layer."""
-    return MergeError(
-        f"{what}: a layer must mix over time only to become one convolution a channel; got S5 in "
-        f"{place}. Keep it, and stream the model exactly with mrconv.Streamer(model)."
-    )
-
-
 def refuse_s5(what: str, model: nn.Module) -> None:
     """Raises a MergeError if the model holds an S5 layer, with the name of the first."""
     for name, layer in model.named_modules():
         if isinstance(layer, S5):
-            raise refusal(what, name or "S5")
+            raise MergeError(
+                f"{what}: a layer must mix over time only to become one convolution a channel; got "
+                f"S5 in {name or 'S5'}. Keep it, and stream the model exactly with "
+                "mrconv.Streamer(model)."
+            )
