@@ -7,17 +7,20 @@ from torch import nn
 
 from .errors import ArgumentError
 from .nn.gated_conv import GatedConv
-from .nn.gated_mr_conv import refuse_gates
+from .nn.gated_mr_conv import GatedMRConv, refuse_gates
 from .nn.kernel_conv import KernelConv
 from .nn.mr_conv import MRConv
 from .nn.reparameterize import Form, refuse_training
+from .nn.s5 import S5, refuse_s5
 
-__all__ = ["MERGEABLE", "merge"]
+__all__ = ["MERGEABLE", "UNMERGEABLE", "merge"]
 
 Module = TypeVar("Module", bound=nn.Module)
 
 #: Layers that a merge replaces by one convolution with explicit taps.
 MERGEABLE = (MRConv, KernelConv)
+#: Layers that no convolution equals; a model with one streams, but has no merge.
+UNMERGEABLE = (GatedMRConv, S5)
 
 
 def merge(model: Module, *, rate: int = 1, form: Form = "merged") -> Module:
@@ -40,7 +43,7 @@ def merge(model: Module, *, rate: int = 1, form: Form = "merged") -> Module:
 
     Raises:
         MergeError: In training mode, for a form that kernels cannot have, if a comparison fails, or
-            if the model holds a GatedMRConv, which no convolution equals.
+            if the model holds a GatedMRConv or an S5, which no convolution equals.
         ArgumentError: If the form is unknown, kernels cannot be thinned by ``rate``, or a Hyena
             layer stands around them, whose short convolution has the rate of training.
 
@@ -54,6 +57,7 @@ def merge(model: Module, *, rate: int = 1, form: Form = "merged") -> Module:
     """
     refuse_training("merge", model)
     refuse_gates("merge", model)
+    refuse_s5("merge", model)
     _refuse_rate(model, rate)
     layers = [module for module in model.modules() if isinstance(module, MERGEABLE)]
     # deepcopy takes the replacement for every object that its memo already holds, however often

@@ -8,7 +8,10 @@ from mrconv.kernels import (
     ImplicitKernel,
     InterpolatedKernel,
     ModalKernel,
+    MultiresKernel,
     S4DKernel,
+    S4Kernel,
+    SirenKernel,
     SparseKernel,
     kernel_factory,
 )
@@ -62,6 +65,24 @@ class TestS4D(KernelContract):
     def make(self, channels, kernel_size, resolution, *, device=None, dtype=None):
         sizes = (channels, kernel_size, resolution)
         return S4DKernel(*sizes, order=6, device=device, dtype=dtype)
+
+
+class TestMultires(KernelContract):
+    def make(self, channels, kernel_size, resolution, *, device=None, dtype=None):
+        sizes = (channels, kernel_size, resolution)
+        return MultiresKernel(*sizes, filter_size=3, device=device, dtype=dtype)
+
+
+class TestS4(KernelContract):
+    def make(self, channels, kernel_size, resolution, *, device=None, dtype=None):
+        sizes = (channels, kernel_size, resolution)
+        return S4Kernel(*sizes, order=4, systems=2, device=device, dtype=dtype)
+
+
+class TestSiren(KernelContract):
+    def make(self, channels, kernel_size, resolution, *, device=None, dtype=None):
+        sizes = (channels, kernel_size, resolution)
+        return SirenKernel(*sizes, width=6, omega=5.0, device=device, dtype=dtype)
 
 
 class TestSparse(_OfClass):

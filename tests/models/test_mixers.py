@@ -8,7 +8,10 @@ from mrconv.errors import ArgumentError, DtypeError
 from mrconv.models.mixers import MIXERS, make_mixer, mixer_per_layer
 from mrconv.testing import assert_close
 
-NAMES = "'mrconv', 'gated_mrconv', 'long_conv', 's4d', 'sgconv', 'attention', 'hyena', 'multihyena'"
+NAMES = (
+    "'mrconv', 'gated_mrconv', 'long_conv', 's4d', 'sgconv', 'attention', 'hyena', 'multihyena', "
+    "'s4', 's5', 'multires', 'ckconv', 'dilated'"
+)
 REQUIRED = {"multihyena": {"num_filters": 3}}
 
 
@@ -28,7 +31,20 @@ def test_names(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["mrconv", "gated_mrconv", "long_conv", "s4d", "sgconv", "attention"]
+    "name",
+    [
+        "mrconv",
+        "gated_mrconv",
+        "long_conv",
+        "s4d",
+        "sgconv",
+        "attention",
+        "s4",
+        "s5",
+        "multires",
+        "ckconv",
+        "dilated",
+    ],
 )
 def test_two_sided_layers(name):
     assert not make_mixer({"name": name, "causal": False}, 3, 20, device="meta").causal
@@ -91,7 +107,8 @@ def test_settings_are_left_as_they_were():
         (
             {"name": None},
             f"name must be one of {NAMES}; got None. "
-            "Known: attention, gated_mrconv, hyena, long_conv, mrconv, multihyena, s4d, sgconv.",
+            "Known: attention, ckconv, dilated, gated_mrconv, hyena, long_conv, mrconv, "
+            "multihyena, multires, s4, s4d, s5, sgconv.",
         ),
         (
             {"kernal": "dense"},

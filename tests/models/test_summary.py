@@ -20,6 +20,8 @@ SHAPES = [
     [{"name": "long_conv", "causal": False}, {"kernel_size": 8, "kernel": "fourier"}],
     [{"combine": "concat", "kernel": "dense", "kernel_size": 2}, CAUSAL],
     [{"name": "s4d"}, {"name": "sgconv", "points": 4}],
+    [{"name": "s4", "order": 4}, {"name": "multires", "causal": False}],
+    [{"name": "ckconv"}, {"name": "dilated", "kernel_size": 3}],
     [{"name": "hyena", "kernel": "dense"}, {"name": "multihyena", "num_filters": 4}],
     [{"name": "sgconv", "points": 4, "causal": False}, {"name": "s4d", "causal": False}],
 ]

@@ -328,7 +328,8 @@ def test_errors(says):
         Hyena(64, 0)
     with says(
         ArgumentError,
-        "Hyena: kernel must be one of 's4d', 'sgconv', 'implicit', 'dense'; got 'implict'. "
+        "Hyena: kernel must be one of 's4d', 'sgconv', 'implicit', 'dense', 's4', "
+        "'multires', 'ckconv'; got 'implict'. "
         "Did you mean 'implicit'?",
     ):
         Hyena(64, 10, kernel="implict")

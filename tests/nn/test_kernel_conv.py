@@ -225,10 +225,10 @@ def test_a_band_limited_kernel_merges_at_half_rate():
 def test_errors(says):
     with says(
         ArgumentError,
-        "KernelConv: kernel must be one of 's4d', 'sgconv', 'implicit', 'dense'; got 's4'. "
-        "Did you mean 's4d'?",
+        "KernelConv: kernel must be one of 's4d', 'sgconv', 'implicit', 'dense', 's4', 'multires', "
+        "'ckconv'; got 's4c'. Did you mean 's4'?",
     ):
-        KernelConv(3, 8, kernel="s4")
+        KernelConv(3, 8, kernel="s4c")
     with says(
         ArgumentError, "KernelConv: length must be at least 1; got length=0. Pass a larger length."
     ):

@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 import mrconv
+from mrconv.models.mixers import make_mixer
 from mrconv.models.pooling import POOLINGS
 from mrconv.nn import (
     Attention,
@@ -228,6 +229,36 @@ class TestInterpolated(StreamContract):
 
     def make(self, dtype):
         return KernelConv(self.channels, 450, kernel="sgconv", skip=False, dtype=dtype).eval()
+
+
+class _Baseline(StreamContract):
+    """Layers of other papers, from the settings of a mixer."""
+
+    reach = 30
+    mixer = {}  # noqa: RUF012
+
+    def make(self, dtype):
+        return make_mixer(self.mixer, self.channels, 30, dtype=dtype).eval()
+
+
+class TestS4(_Baseline):
+    mixer = {"name": "s4", "order": 6, "systems": 2}  # noqa: RUF012
+
+
+class TestS5(_Baseline):
+    mixer = {"name": "s5", "order": 8}  # noqa: RUF012
+
+
+class TestMultires(_Baseline):
+    mixer = {"name": "multires", "kernel_size": 3}  # noqa: RUF012
+
+
+class TestCKConv(_Baseline):
+    mixer = {"name": "ckconv", "skip": False}  # noqa: RUF012
+
+
+class TestDilatedNet(_Baseline):
+    mixer = {"name": "dilated", "kernel_size": 4, "dilation": 8}  # noqa: RUF012
 
 
 class _Gated(StreamContract):

@@ -3,12 +3,14 @@
 from .base import Branch, Kernel, branch
 from .dense import DenseKernel
 from .dilated import DilatedKernel
+from .dplr import S4Kernel
 from .exponentials import ExponentialKernel, modal_taps
 from .fourier import FourierKernel
 from .implicit import HyenaKernel, ImplicitKernel
 from .interpolated import InterpolatedKernel
 from .mixture import MixtureKernel
 from .modal import ModalKernel, S4DKernel
+from .multires import MultiresKernel
 from .registry import (
     KERNELS,
     LONG_KERNELS,
@@ -17,6 +19,7 @@ from .registry import (
     LongKernelName,
     kernel_factory,
 )
+from .siren import SirenKernel
 from .sparse import SparseKernel
 
 __all__ = [
@@ -36,7 +39,10 @@ __all__ = [
     "LongKernelName",
     "MixtureKernel",
     "ModalKernel",
+    "MultiresKernel",
     "S4DKernel",
+    "S4Kernel",
+    "SirenKernel",
     "SparseKernel",
     "branch",
     "kernel_factory",

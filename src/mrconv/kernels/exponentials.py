@@ -9,7 +9,7 @@ from torch import Tensor
 from .._checks import full_precision
 from .base import Kernel
 
-__all__ = ["ExponentialKernel", "complex_product", "modal_taps"]
+__all__ = ["ExponentialKernel", "complex_product", "modal_taps", "zero_order_hold"]
 
 
 def complex_product(first: Tensor, second: Tensor) -> Tensor:
@@ -68,6 +68,27 @@ def modal_taps(
     left = torch.cat([left[..., 0], -left[..., 1]], 1).transpose(1, 2)
     right = torch.cat([right[..., 0], right[..., 1]], 1)
     return (left @ right).flatten(1)[:, :num_taps]
+
+
+def zero_order_hold(rate: Tensor, frequency: Tensor, timestep: Tensor) -> tuple[Tensor, ...]:
+    """X' = a x + u, a = -rate + i frequency, with the input held for a time step.
+
+    x[t] = exp(dt a) x[t - 1] + g u[t],  g = (exp(dt a) - 1) / a
+
+    Args:
+        rate: Above 0, a unit of time.                                    (...)
+        frequency: In rad a unit of time.                                 (...)
+        timestep: dt, units of time a sample.
+
+    Returns:
+        Decay and angle of the pole a sample, (...) each, and g (..., 2).
+    """
+    decay, angle = timestep * rate, timestep * frequency
+    # exp(dt a) - 1 with no difference of nearly equal numbers: cos = 1 - 2 sin^2(half)
+    real = torch.expm1(-decay) * angle.cos() - 2 * (angle / 2).sin().square()
+    held = torch.stack([real, torch.exp(-decay) * angle.sin()], -1)
+    inverse = torch.stack([-rate, -frequency], -1) / (rate**2 + frequency**2)[..., None]
+    return decay, angle, complex_product(held, inverse)
 
 
 class ExponentialKernel(Kernel):

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from .._checks import check_count, widened
 from ..errors import ArgumentError
-from .exponentials import ExponentialKernel, complex_product
+from .exponentials import ExponentialKernel, complex_product, zero_order_hold
 
 __all__ = ["ModalKernel", "S4DKernel"]
 
@@ -142,12 +142,8 @@ class S4DKernel(ExponentialKernel):
         """Poles exp(dt A), residues 2 C (exp(dt A) - 1) / A; see ``ExponentialKernel.modes``."""
         timestep = widened(self.log_timestep).exp()[:, None]
         rate, frequency = widened(self.log_decay).exp(), widened(self.frequency)
-        decay, angle = timestep * rate, timestep * frequency
-        # exp(dt A) - 1 with no difference of nearly equal numbers: cos = 1 - 2 sin^2(half)
-        real = torch.expm1(-decay) * angle.cos() - 2 * (angle / 2).sin().square()
-        held = torch.stack([real, torch.exp(-decay) * angle.sin()], -1)
-        inverse = torch.stack([-rate, -frequency], -1) / (rate**2 + frequency**2)[..., None]
-        residue = complex_product(widened(self.coefficients), complex_product(held, inverse))
+        decay, angle, held = zero_order_hold(rate, frequency, timestep)
+        residue = complex_product(widened(self.coefficients), held)
         return decay, angle, 2 * residue
 
     def extra_repr(self) -> str:

@@ -10,11 +10,14 @@ from ..errors import ArgumentError, DtypeError
 from .base import Kernel
 from .dense import DenseKernel
 from .dilated import DilatedKernel
+from .dplr import S4Kernel
 from .fourier import FourierKernel
 from .implicit import HyenaKernel, ImplicitKernel
 from .interpolated import InterpolatedKernel
 from .mixture import MixtureKernel
 from .modal import ModalKernel, S4DKernel
+from .multires import MultiresKernel
+from .siren import SirenKernel
 from .sparse import SparseKernel
 
 __all__ = [
@@ -27,7 +30,7 @@ __all__ = [
 ]
 
 KernelName = Literal["dense", "fourier", "dilated", "sparse", "implicit", "modal"]
-LongKernelName = Literal["s4d", "sgconv", "implicit", "dense"]
+LongKernelName = Literal["s4d", "sgconv", "implicit", "dense", "s4", "multires", "ckconv"]
 
 
 class KernelFactory(Protocol):
@@ -62,6 +65,9 @@ LONG_KERNELS: dict[LongKernelName, KernelFactory] = {
     "sgconv": InterpolatedKernel,
     "implicit": HyenaKernel,
     "dense": DenseKernel,
+    "s4": S4Kernel,
+    "multires": MultiresKernel,
+    "ckconv": SirenKernel,
 }
 
 

@@ -15,12 +15,27 @@ from ..nn.gated_mr_conv import GatedMRConv
 from ..nn.hyena import Hyena, MultiHyena
 from ..nn.long_conv import LongConv
 from ..nn.mr_conv import MRConv
-from .baselines import S4D, SGConv
+from ..nn.s5 import S5
+from .dilated_net import Dilated
+from .state_spaces import S4, S4D
+from .structured import CKConv, Multires, SGConv
 
 __all__ = ["MIXERS", "MixerName", "MixerSettings", "make_mixer", "mixer_per_layer"]
 
 MixerName = Literal[
-    "mrconv", "gated_mrconv", "long_conv", "s4d", "sgconv", "attention", "hyena", "multihyena"
+    "mrconv",
+    "gated_mrconv",
+    "long_conv",
+    "s4d",
+    "sgconv",
+    "attention",
+    "hyena",
+    "multihyena",
+    "s4",
+    "s5",
+    "multires",
+    "ckconv",
+    "dilated",
 ]
 MixerSettings = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
@@ -34,6 +49,11 @@ MIXERS: dict[MixerName, type[nn.Module]] = {
     "attention": Attention,
     "hyena": Hyena,
     "multihyena": MultiHyena,
+    "s4": S4,
+    "s5": S5,
+    "multires": Multires,
+    "ckconv": CKConv,
+    "dilated": Dilated,
 }
 
 

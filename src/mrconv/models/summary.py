@@ -14,11 +14,12 @@ from ..nn.kernel_conv import KernelConv
 from ..nn.long_conv import LongConv
 from ..nn.mr_branches import MRBranches
 from ..nn.recurrence import ModalRecurrence
+from ..nn.s5 import S5
 from .base import SequenceModel
 
 __all__ = ["LayerSummary", "Summary", "summarize"]
 
-Mixer = MRBranches | KernelConv | LongConv | ModalRecurrence | GatedConv | Attention
+Mixer = MRBranches | KernelConv | LongConv | ModalRecurrence | GatedConv | Attention | S5
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class LayerSummary:
     resolutions: int | None
     """R; None for a layer without branches."""
     num_taps: int
-    """K, a side if two-sided; of attention and endless recurrences, the model's length."""
+    """K, a side if two-sided; of attention, S5 and endless recurrences, the model's length."""
     causal: bool
     parameters: int
     """Of the layer alone."""
@@ -68,10 +69,11 @@ def summarize(model: SequenceModel) -> Summary:
 
     A long convolution of one channel counts as two real FFTs of size n >= L + K - 1, 2.5 n log2 n
     operations each, and n / 2 complex products of 6; attention as 2 (4 D^2 L + 2 D L^2); Hyena as
-    8 D^2 L and its long convolutions; GatedMRConv as one convolution a resolution and the linear
-    map of its gates, 2 R H D L; the pointwise product of a block as 2 * 2 D * D operations a
-    sample. Making the taps is not counted, nor are gates, norms and activations. Attention has no
-    reach of its own and counts as one tap a sample of the model's length.
+    8 D^2 L and its long convolutions; S5 as 2 N D L for each of its matrices and 4 N L log2 L for
+    its scan; GatedMRConv as one convolution a resolution and the linear map of its gates,
+    2 R H D L; the pointwise product of a block as 2 * 2 D * D operations a sample. Making the taps
+    is not counted, nor are gates, norms and activations. Attention and S5 have no reach of their
+    own and count as one tap a sample of the model's length.
 
     Args:
         model: In any form.
@@ -119,6 +121,8 @@ def _kernel(layer: Mixer) -> str:
         return f"{layer.num_filters} filters, {_kernel(layer.filter)}"
     if isinstance(layer, KernelConv):
         return type(layer.past).__name__
+    if isinstance(layer, S5):
+        return f"{layer.order // 2} states for all channels"
     if isinstance(layer, ModalRecurrence):
         return f"{layer.fir_head} taps, {layer.modes} modes"
     return "taps" if isinstance(layer, LongConv) else "softmax"
@@ -134,6 +138,10 @@ def _mixing(layer: Mixer, length: int, num_taps: int) -> float:
     if isinstance(layer, GatedMRConv):
         branches = sum(_convolution(length, span) for span in layer.spans)
         return channels * branches + 2 * layer.gate.weight.numel() * length
+    if isinstance(layer, S5):
+        sides = 1 if layer.causal else 2
+        doublings = 4 * layer.order * max(1, math.ceil(math.log2(length)))
+        return length * (2 * (1 + sides) * layer.order * channels + sides * doublings)
     projections = 2 * 4 * channels**2 * length  # three in front, one behind
     if isinstance(layer, Attention):
         return projections + 4 * channels * length * num_taps

@@ -14,9 +14,11 @@ from .mr_conv import MRConv
 from .norm import ChannelNorm, MaskedBatchNorm
 from .recurrence import ModalRecurrence
 from .reparameterize import Check, reparameterize
+from .s5 import S5
 from .short_conv import ShortConv
 
 __all__ = [
+    "S5",
     "Attention",
     "ChannelNorm",
     "Check",

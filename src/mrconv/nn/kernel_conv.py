@@ -33,9 +33,9 @@ class KernelConv(nn.Module):
     Args:
         channels: D.
         length: K, reach in samples; no limit on inputs.
-        kernel: "s4d", "sgconv", "implicit" (Hyena's), "dense", or a callable
-            ``(channels, kernel_size, resolution, *, device, dtype) -> Kernel``, which is called
-            with the length as kernel_size and resolution 0.
+        kernel: "s4d", "sgconv", "implicit" (Hyena's), "dense", "s4", "multires", "ckconv", or a
+            callable ``(channels, kernel_size, resolution, *, device, dtype) -> Kernel``, which is
+            called with the length as kernel_size and resolution 0.
         causal: Whether outputs depend on the past and present only.
         skip: Whether skip u[t] is added, one trained factor a channel from N(0, 1).
         device: Where parameters and buffers live.

@@ -106,6 +106,30 @@ class LongConv(nn.Module):
             y = y + widened(self.bias)[:, None]
         return mask_invalid(y, lengths).to(x.dtype)
 
+    def then(self, second: "LongConv") -> "LongConv":
+        """The one layer that equals this one with a second behind it: their taps convolved.
+
+        Args:
+            second: Causal, of the same channels; in eval mode, as this one.
+
+        Returns:
+            A new layer of K + K_second - 1 taps and the second's bias, in eval mode, which has
+            compared itself with the two (``checked``).
+
+        Raises:
+            MergeError: In training mode, for two-sided layers or a bias of this one other than 0.
+            ShapeError: For other channels.
+
+        Example:
+            >>> import mrconv
+            >>> short, long = (mrconv.LongConv(2, k, bias=False).eval() for k in (4, 100))
+            >>> short.then(long).num_taps
+            103
+        """
+        from .chained import chained  # which needs this class
+
+        return chained(self, second)
+
     @classmethod
     def from_conv1d(cls, conv: nn.Conv1d) -> "LongConv":
         """The LongConv that computes what a depthwise Conv1d does, exactly.

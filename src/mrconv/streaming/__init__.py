@@ -12,6 +12,7 @@ from .pieces import Dense, Piece, Spikes, Window, kernel_pieces
 from .pointwise import ChainStepper, PointwiseStepper
 from .recurrent import RecurrentStepper
 from .resample import Resampler, ResampleState
+from .s5 import S5Stepper
 from .state import State
 from .stepper import Cost, DenseName, Settings, Stepper, make_stepper
 from .streamer import Streamer
@@ -37,6 +38,7 @@ __all__ = [
     "RecurrentStepper",
     "ResampleState",
     "Resampler",
+    "S5Stepper",
     "Settings",
     "Spikes",
     "State",

@@ -10,6 +10,7 @@ from ..nn.kernel_conv import KernelConv
 from ..nn.long_conv import LongConv
 from ..nn.mr_branches import MRBranches
 from ..nn.recurrence import ModalRecurrence
+from ..nn.s5 import S5
 
 __all__ = ["param_groups"]
 
@@ -76,6 +77,9 @@ def _kernel_parameters(model: nn.Module) -> set[int]:
         elif isinstance(module, ModalRecurrence):
             kernel = (module.log_decay, module.angle, module.residue, module.head)
             found |= {id(parameter) for parameter in kernel}
+        elif isinstance(module, S5):  # all but C, as its authors have it
+            kernel = (module.log_timestep, module.log_decay, module.frequency, module.input)
+            found |= {id(parameter) for parameter in kernel}
     return found
 
 
@@ -86,6 +90,8 @@ def _scale_parameters(model: nn.Module) -> set[int]:
         norm_like = "norm" in type(module).__name__.lower()
         if isinstance(module, (MRBranches, KernelConv, nn.Embedding)) or norm_like:
             found |= {id(parameter) for parameter in own.values()}
+        elif isinstance(module, S5) and module.skip is not None:
+            found.add(id(module.skip))
         elif own.get("bias") is not None:
             found.add(id(own["bias"]))
     return found

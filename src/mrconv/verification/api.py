@@ -10,8 +10,7 @@ from torch import nn
 from ..branch_statistics import BranchNorm
 from ..distillation.outputs import Inputs
 from ..errors import ArgumentError
-from ..merging import MERGEABLE, merge
-from ..nn.gated_mr_conv import GatedMRConv
+from ..merging import MERGEABLE, UNMERGEABLE, merge
 from ..nn.mr_conv import MRConv
 from ..nn.recurrence import ModalRecurrence
 from ..nn.reparameterize import refuse_training
@@ -41,7 +40,7 @@ def verify(model: nn.Module, *others: nn.Module, inputs: Inputs | None = None) -
     Args:
         model: In eval mode: a layer (B, D, L), or a model (B, L, F).
         *others: Other forms of the same model. None: the merge of ``model``, or its streams alone
-            where a GatedMRConv has no merge.
+            where a GatedMRConv or an S5 has no merge.
         inputs: A batch as the model takes it, a tuple of batch and lengths, or the model's
             arguments by name, such as ``{"x": x, "pair": z}``; None: random numbers of the length
             the model was made for.
@@ -78,12 +77,12 @@ def verify(model: nn.Module, *others: nn.Module, inputs: Inputs | None = None) -
 
 def _forms(model: nn.Module, others: Sequence[nn.Module]) -> list[tuple[str, nn.Module]]:
     if not others:
-        if not _has_branches(model):
+        if not _has_forms(model):
             raise ArgumentError(
                 f"verify: there must be two forms; got one {_form(model)} model. "
                 "Pass the model it was merged from as well."
             )
-        others = [] if _has_gates(model) else [merge(model)]
+        others = [] if _has_no_merge(model) else [merge(model)]
     forms: list[tuple[str, nn.Module]] = []
     for one in (model, *others):
         form = _form(one)
@@ -92,17 +91,17 @@ def _forms(model: nn.Module, others: Sequence[nn.Module]) -> list[tuple[str, nn.
     return forms
 
 
-def _has_branches(model: nn.Module) -> bool:
+def _has_forms(model: nn.Module) -> bool:
     mergeable = any(isinstance(module, MERGEABLE) for module in model.modules())
-    return mergeable or _has_gates(model)
+    return mergeable or _has_no_merge(model)
 
 
-def _has_gates(model: nn.Module) -> bool:
-    return any(isinstance(module, GatedMRConv) for module in model.modules())
+def _has_no_merge(model: nn.Module) -> bool:
+    return any(isinstance(module, UNMERGEABLE) for module in model.modules())
 
 
 def _form(model: nn.Module) -> str:
-    if _has_branches(model):
+    if _has_forms(model):
         return "branches"
     recurrent = any(isinstance(module, ModalRecurrence) for module in model.modules())
     return "recurrence" if recurrent else "merged"

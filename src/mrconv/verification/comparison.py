@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import MergeError
-from ..nn.gated_mr_conv import GatedMRConv
+from ..merging import UNMERGEABLE
 from ..nn.reparameterize import TOLERANCES
 from ..streaming.cuts import streamed_in_cuts
 from .distilled import approximates, explained_difference
@@ -56,8 +56,8 @@ def compared(forms: tuple[str, str], first: Run, second: Run) -> list[Row]:
 def _allowed(name: str, first: Run, second: Run, rounding: float) -> Allowed:
     old, new = first.layers[name], second.layers[name]
     x, lengths = input_and_lengths(first.met[name])
-    if isinstance(old, GatedMRConv) or isinstance(new, GatedMRConv):
-        return Allowed(rounding)  # it has no distilled form
+    if isinstance(old, UNMERGEABLE) or isinstance(new, UNMERGEABLE):
+        return Allowed(rounding)  # such have no distilled form
     if x is None or not approximates(old, new):
         return Allowed(rounding)
     return Allowed(rounding, True, explained_difference(old, new, x, lengths))

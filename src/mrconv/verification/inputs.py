@@ -7,21 +7,21 @@ from torch import Tensor, nn
 
 from ..distillation.outputs import Inputs
 from ..errors import ArgumentError
-from ..merging import MERGEABLE
+from ..merging import MERGEABLE, UNMERGEABLE
 from ..nn.gated_conv import GatedConv
-from ..nn.gated_mr_conv import GatedMRConv
 from ..nn.kernel_conv import KernelConv
 from ..nn.long_conv import LongConv
 from ..nn.mr_branches import MRBranches
 from ..nn.recurrence import ModalRecurrence
 from ..nn.reparameterize import narrowest
+from ..nn.s5 import S5
 
 __all__ = ["LAYERS", "made_up"]
 
 #: Reach, in samples, that input is made up for where a recurrence never ends.
 ENDLESS = 1024
 #: Modules (B, D, L) -> (B, D, L) for which input can be made up.
-LAYERS = (*MERGEABLE, GatedMRConv, GatedConv, LongConv, ModalRecurrence)
+LAYERS = (*MERGEABLE, *UNMERGEABLE, GatedConv, LongConv, ModalRecurrence)
 
 
 def made_up(model: nn.Module) -> Inputs:
@@ -58,7 +58,7 @@ def made_up(model: nn.Module) -> Inputs:
     return {"x": drawn(), "pair": drawn()} if getattr(model, "pair", False) else drawn()
 
 
-def _reach(layer: MRBranches | KernelConv | GatedConv | LongConv | ModalRecurrence) -> int:
-    if isinstance(layer, (MRBranches, KernelConv, GatedConv)):
+def _reach(layer: MRBranches | KernelConv | GatedConv | S5 | LongConv | ModalRecurrence) -> int:
+    if isinstance(layer, (MRBranches, KernelConv, GatedConv, S5)):
         return layer.length
     return layer.num_taps or ENDLESS

@@ -6,12 +6,13 @@ from typing import Any
 from torch import Tensor, nn
 
 from ..distillation.outputs import Inputs
-from ..merging import MERGEABLE
+from ..merging import MERGEABLE, UNMERGEABLE
 from ..nn.gated_mr_conv import GatedMRConv
 from ..nn.long_conv import LongConv
 from ..nn.recurrence import ModalRecurrence
 from ..nn.reparameterize import narrowest
 from ..nn.response import Convolution
+from ..nn.s5 import S5
 from .inputs import LAYERS
 
 __all__ = ["Given", "Run", "carried_on", "input_and_lengths"]
@@ -24,10 +25,10 @@ class Run:
     """One forward pass: the module, what each long convolution met and gave, and the outputs."""
 
     def __init__(self, module: nn.Module, batch: Inputs) -> None:
-        self.layers: dict[str, Convolution | GatedMRConv] = {
+        self.layers: dict[str, Convolution | GatedMRConv | S5] = {
             name: layer
             for name, layer in module.named_modules()
-            if isinstance(layer, (*MERGEABLE, GatedMRConv, LongConv, ModalRecurrence))
+            if isinstance(layer, (*MERGEABLE, *UNMERGEABLE, LongConv, ModalRecurrence))
         }
         self.met: dict[str, Given] = {}
         self.outputs: dict[str, Tensor] = {}

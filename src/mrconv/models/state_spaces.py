@@ -1,13 +1,13 @@
-"""Layers of other papers under names of their own, to stand beside MRConv in one backbone."""
+"""State space layers of other papers that are one long convolution each: S4D and S4."""
 
 from functools import partial
 
 import torch
 
-from ..kernels import InterpolatedKernel, S4DKernel
+from ..kernels import S4DKernel, S4Kernel
 from ..nn.kernel_conv import KernelConv
 
-__all__ = ["S4D", "SGConv"]
+__all__ = ["S4", "S4D"]
 
 
 class S4D(KernelConv):
@@ -52,30 +52,32 @@ class S4D(KernelConv):
         )
 
 
-class SGConv(KernelConv):
-    """The layer of SGConv: one long convolution with interpolated pieces that grow and decay.
+class S4(KernelConv):
+    """The layer of S4: one long convolution, with the kernel of a full state space model.
 
     Args:
         channels: D.
         length: Reach in samples; no limit on inputs.
-        points: Values a piece of the kernel.
-        decay: Factor from piece to piece, above 0 and at most 1.
+        order: N, real numbers of state a channel; even.
+        systems: How many different state matrices there are, at most D.
         causal: Whether outputs depend on the past and present only.
         skip: Whether skip u[t] is added.
-        device: Where parameters and buffers live.
+        device: Where the parameters live.
         dtype: Of the parameters.
 
     Raises:
-        ArgumentError: If a size is below 1, or the decay out of range.
+        ArgumentError: If a size is below its least value, the order odd, or systems too many.
 
-    Source: Li et al. 2022; see ``kernels.InterpolatedKernel`` and ``nn.KernelConv``.
+    Cost: D (N + 1) + 3 S N parameters a side, and D for skip.
+    Source: Gu et al. 2022; see ``kernels.S4Kernel`` and ``nn.KernelConv``. Differs: a two-sided
+    layer has a system for each side; the authors' sides share all but the output vector.
 
     Example:
         >>> import mrconv
-        >>> mixer = {"name": "sgconv", "points": 16}
+        >>> mixer = {"name": "s4", "order": 16}
         >>> backbone = mrconv.SequenceBackbone(1, length=100, depth=1, mixer=mixer)
-        >>> backbone.blocks[0].mixer.past.pieces
-        4
+        >>> backbone.blocks[0].mixer.past.low_rank.shape
+        torch.Size([1, 8, 2])
     """
 
     def __init__(
@@ -83,14 +85,14 @@ class SGConv(KernelConv):
         channels: int,
         length: int,
         *,
-        points: int = 64,
-        decay: float = 0.5,
+        order: int = 64,
+        systems: int = 1,
         causal: bool = True,
         skip: bool = True,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        kernel = partial(InterpolatedKernel, points=points, decay=decay)
+        kernel = partial(S4Kernel, order=order, systems=systems)
         super().__init__(
             channels, length, kernel=kernel, causal=causal, skip=skip, device=device, dtype=dtype
         )
