@@ -10,6 +10,7 @@ from ..models import SequenceModel
 from ..models.summary import summarize
 from ..nn import LongConv, MRConv
 from ..nn.kernel_conv import KernelConv
+from ..nn.reparameterize import with_skip
 from ..report import Page, gain_norms, layer_kernels
 from ..report.spectrum_panels import time_scales
 
@@ -84,13 +85,9 @@ def time_scales_of(model: SequenceModel) -> "Figure":
 
 def _whole_taps(layer: MRConv | KernelConv | LongConv) -> NDArray[np.float64]:
     """Merged taps of all channels without the skip.                          (D, K)"""
-    if isinstance(layer, LongConv):
-        taps = layer.taps
-    else:
-        taps, _ = layer.merged_taps()
-        if layer.skip is not None:
-            taps = taps.clone()
-            taps[:, 0 if layer.causal else taps.shape[1] // 2] -= layer.skip
+    taps = layer.taps if isinstance(layer, LongConv) else layer.merged_taps()[0]
+    if not isinstance(layer, LongConv) and layer.skip is not None:
+        taps = with_skip(taps, -layer.skip, layer.causal)
     return taps.detach().double().numpy()
 
 

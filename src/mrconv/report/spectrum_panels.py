@@ -138,8 +138,8 @@ def _spectrum(taps: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[n
     """Frequencies in cycles a sample, and decibels below the strongest."""
     # zeros behind the taps show the spectrum between the bins of the kernel's own length
     size = 2 * max(taps.shape[1], 32)
-    power = (np.abs(np.fft.rfft(taps, size)) ** 2).mean(0)
-    frequencies = np.fft.rfftfreq(size)
+    power: NDArray[np.float64] = (np.abs(np.fft.rfft(taps, size)) ** 2).mean(0)
+    frequencies: NDArray[np.float64] = np.fft.rfftfreq(size)
     frequencies[0] = frequencies[1] / 2  # 0 has no place on a logarithmic axis
     frequencies, power = _thinned(frequencies, power)
     strongest = max(power.max(), np.finfo(float).tiny)
