@@ -62,11 +62,14 @@ def kernel_spectra(
         ax = new_figure(6.4, 3.6).add_subplot()
     rate, unit = (1.0, "cycles a sample") if sample_rate is None else (sample_rate, "Hz")
     dress(ax, "Frequency content of the kernels, by layer", f"frequency ({unit})", "power (dB)")
+    least = 0.0
     for array, name, color in zip(arrays, names, resolution_colors(len(arrays)), strict=True):
         frequencies, power = _spectrum(array)
+        least = min(least, float(power.min()))
         ax.plot(rate * frequencies, power, color=color, lw=1.5, label=name)
     ax.set_xscale("log")
-    ax.set_ylim(FLOOR, 3)
+    ax.tick_params(which="minor", color=FAINT, length=2)
+    ax.set_ylim(max(FLOOR, least - 3), 3)
     ax.grid(axis="y", color=FAINT, lw=0.6)
     ax.set_axisbelow(True)
     if len(names) <= MOST:
@@ -138,10 +141,10 @@ def _spectrum(taps: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[n
     """Frequencies in cycles a sample, and decibels below the strongest."""
     # zeros behind the taps show the spectrum between the bins of the kernel's own length
     size = 2 * max(taps.shape[1], 32)
-    power: NDArray[np.float64] = (np.abs(np.fft.rfft(taps, size)) ** 2).mean(0)
-    frequencies: NDArray[np.float64] = np.fft.rfftfreq(size)
+    squares = np.abs(np.fft.rfft(taps, size)) ** 2
+    frequencies = np.arange(size // 2 + 1) / size
     frequencies[0] = frequencies[1] / 2  # 0 has no place on a logarithmic axis
-    frequencies, power = _thinned(frequencies, power)
+    frequencies, power = _thinned(frequencies, np.asarray(squares.mean(0), dtype=np.float64))
     strongest = max(power.max(), np.finfo(float).tiny)
     return frequencies, 10 * np.log10(np.maximum(power / strongest, 10 ** (FLOOR / 10)))
 
