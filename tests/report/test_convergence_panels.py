@@ -12,7 +12,9 @@ from mrconv.report.convergence_panels import Curves, convergence
 
 def test_a_column_a_task_and_a_line_through_the_means():
     two = Curves([[2.0, 1.0], [1.0, 0.5, 0.1]], [[3.0, 2.0], [2.0, 2.0]])
-    figure = convergence({"a": {"dense": two}, "b": {"dense": two, "other": Curves([[1.0]], [[1]])}})
+    figure = convergence(
+        {"a": {"dense": two}, "b": {"dense": two, "other": Curves([[1.0]], [[1]])}}
+    )
     assert [ax.get_ylabel() for ax in figure.axes] == [
         *("training loss",) * 2,
         *("validation loss",) * 2,
@@ -27,8 +29,6 @@ def test_a_column_a_task_and_a_line_through_the_means():
 
 
 def test_nothing_to_draw(says):
-    sentence = (
-        "convergence: tasks must hold the losses of a variant; got none. Train at least one."
-    )
+    sentence = "convergence: tasks must hold the losses of a variant; got none. Train at least one."
     with says(ArgumentError, sentence):
         convergence({})

@@ -21,8 +21,8 @@ from .training_cell import tested_metric
 __all__ = ["RATE", "energy_above", "half_rate_measured", "low_passed", "thinned"]
 
 RATE = 2
-#: Samples that the low-pass reaches to either side, and the middle of its edge as a share of the new
-#: Nyquist frequency, above which less than a thousandth passes.
+#: Samples that the low-pass reaches to either side, and the middle of its edge as a share of the
+#: new Nyquist frequency, above which less than a thousandth passes.
 REACH, EDGE = 128, 0.94
 
 
