@@ -61,3 +61,16 @@ def test_html(mrconv_command, model, tmp_path, merged):
     assert f"mrconv inspect {saved} --html {page}" in text
     assert "backbone.blocks.1.mixer" in text
     assert not re.search(r"""(src|href)\s*=\s*["']?(https?:)?//""", text)  # nothing from outside
+
+
+@pytest.mark.parametrize("merged", [False, True])
+def test_picture(mrconv_command, model, tmp_path, merged):
+    pytest.importorskip("matplotlib", reason="needs: pip install 'mrconv[report]'")
+    model = mrconv.merge(model) if merged else model
+    saved, picture = model.save_pretrained(tmp_path / "model"), tmp_path / "new" / "scales.svg"
+    told = mrconv_command("inspect", saved, "--picture", picture)
+    assert told.code == 0
+    assert told.out.splitlines()[-1] == f"picture: {picture}"
+    text = picture.read_text()
+    assert "Frequency content of the kernels, by layer" in text
+    assert ("Weight of each time scale, by layer" in text) is not merged

@@ -1,5 +1,7 @@
 """``mrconv table``: cells are run, kept and told."""
 
+from pathlib import Path
+
 import pytest
 
 from mrconv.bench import read_record
@@ -76,3 +78,70 @@ def test_the_whole_grid_on_tiny_models(mrconv_command, tmp_path):
     assert {line.count("|") for line in (head, *lines)} == {head.count("|")}
     for line in lines[:5]:  # of the ablation nothing is missing
         assert " - " not in line
+
+
+def test_an_ablation_runs_and_shares_its_cells(mrconv_command, tmp_path):
+    pytest.importorskip("matplotlib", reason="needs: pip install 'mrconv[report]'")
+    common = ["--quick", "--threads", 1, "--cells", tmp_path / "cells"]
+    words = ["table", "norm", *common, "--out", tmp_path / "norm", "--only", "seed 0: fourier 2,"]
+    change = ["--set", "listops.optimizer.lr=1e-3"]
+    files = ["--json", tmp_path / "norm.json", "--picture", tmp_path / "norm.svg"]
+    told = mrconv_command(*words, *change, *files)
+    assert (told.code, told.err) == (0, "")
+    lines = told.out.splitlines()
+    assert [line for line in lines if line.startswith("cell")] == [
+        "cell 1 of 2: listops, seed 0: fourier 2, norm constant",
+        "cell 2 of 2: listops, seed 0: fourier 2, norm none",
+    ]
+    assert "| batch | - | 62.40 | - | - | - | - |" in lines
+    assert (tmp_path / "norm" / "table.md").read_text() in told.out
+    assert (tmp_path / "norm.svg").read_text().startswith("<?xml")
+    record = read_record(tmp_path / "norm.json")
+    assert record.bench == "norm"
+    assert record.command == "mrconv table norm --quick --set listops.optimizer.lr=1e-3"
+    values = {row.name: row.value for row in record.rows}
+    start = "norm, ListOps up to 256"
+    assert values[f"{start}: training examples"] == 64
+    assert values[f"{start}, merged inference: none"] > 0
+    shared = mrconv_command("table", "norm", *common, *change, "--out", tmp_path, *words[-2:])
+    assert [line for line in shared.out.splitlines() if line.startswith("cell")] == [
+        "cell 1 of 2: listops, seed 0: fourier 2, norm constant, kept",
+        "cell 2 of 2: listops, seed 0: fourier 2, norm none, kept",
+    ]
+
+
+def test_filters_have_no_tasks_to_change(mrconv_command, tmp_path):
+    told = mrconv_command("table", "filters", "--set", "listops.epochs=1", "--out", tmp_path)
+    assert told.code == 2
+    assert told.err == (
+        "error: table: set must be left out for filters, which has no such tasks; "
+        "got 'listops.epochs=1'. Leave it out.\n"
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("table", "cell"),
+    [
+        ("design", "listops, seed 0: dense 256"),
+        ("kernel-size", "listops, seed 0: fourier 8"),
+        ("kernels", "image, seed 0: dilated 16"),
+        ("norm", "listops, seed 0: fourier 2, norm constant"),
+        ("combine", "listops, seed 0: fourier 2, combine concat, gains fixed"),
+        ("baselines", "listops, seed 0"),
+        ("speech-rate", "speech"),
+    ],
+)
+def test_a_tiny_real_cell_of_every_table(mrconv_command, tmp_path, table, cell):
+    words = ["table", table, "--quick", "--threads", 1, "--out", tmp_path, "--only", cell]
+    if table == "speech-rate":
+        recordings = Path(__file__).resolve().parents[3] / "shared" / "data" / "fsdd"
+        if not recordings.is_dir():
+            pytest.skip("the spoken digits are not in ../shared/data")
+        words += ["--set", f"speech.data.path={recordings}"]
+    told = mrconv_command(*words)
+    assert (told.code, told.err) == (0, "")
+    assert "failed" not in told.out
+    assert (tmp_path / "table.md").read_text().startswith("Ours: ")
+    if table == "speech-rate":
+        assert "| refused | refused |" in told.out

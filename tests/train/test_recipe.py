@@ -179,7 +179,7 @@ def test_overrides_change_values_of_any_depth() -> None:
         "mnist",
         [
             "optimizer.lr=3e-3",
-            "model.backbone.mixer=[{kernel: dense}, {name: long_conv, num_taps: 8}]",
+            "model.backbone.mixer=[{kernel: dense}, {name: long_conv, bias: false}]",
             "model.backbone.mixer.0.kernel=fourier",
             "model.backbone.depth=2",
             "loss.label_smoothing=0",

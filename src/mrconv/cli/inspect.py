@@ -9,14 +9,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's arguments."""
     parser.add_argument("model", help="folder of a saved model, or its name on the Hub")
     parser.add_argument("--html", metavar="FILE", help="write a page with pictures of the kernels")
+    parser.add_argument(
+        "--picture",
+        metavar="FILE",
+        help="draw the weight of each time scale and the kernels' frequencies, .svg or .png",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the table and writes the page."""
+    """Prints the table, writes the page and draws the picture."""
     import mrconv
 
+    from ..bench.picture import check_picture
     from ..models.summary import summarize
 
+    if args.picture:
+        check_picture(args.picture)
     model = mrconv.load(args.model)
     summary = summarize(model)
     head = ("layer", "form", "kernel", "resolutions", "taps", "parameters", "operations (M)")
@@ -43,6 +51,8 @@ def run(args: argparse.Namespace) -> int:
     print(f"operations: {summary.operations / 1e6:,.1f} million for {summary.length:,} samples")
     if args.html:
         _write_page(args.html, model, args.model)
+    if args.picture:
+        _write_picture(args.picture, model)
     return 0
 
 
@@ -53,3 +63,11 @@ def _write_page(path: str, model, name: str) -> None:  # type: ignore[no-untyped
     page = add_portrait(Page(f"{type(model).__name__}: {name}"), model)
     page.section("Repeat").code(f"mrconv inspect {name} --html {path}")
     print(f"page: {write_page(path, page)}")
+
+
+def _write_picture(path: str, model) -> None:  # type: ignore[no-untyped-def]
+    from ..bench.picture import write_picture
+    from ..experiments.portrait import time_scales_of
+
+    write_picture(path, time_scales_of(model))
+    print(f"picture: {path}")

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cells",
         metavar="DIR",
-        help="another folder for cells and models, which tables may share: equal cells are run once",
+        help="another folder for cells and models; tables that share it run equal cells once",
     )
     parser.add_argument("--json", metavar="FILE", help="write the numbers as JSON")
     parser.add_argument("--picture", metavar="FILE", help="draw them, .svg or .png")

@@ -1,12 +1,14 @@
 """A table of one backbone trained with several mixers, on small tasks, from several seeds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..bench.record import Row
+from ..bench.timing import Pace
+from ..train import Recipe, TrainingResult
 from .ablation_rows import Bar, Found, ablation_rows
 from .ablation_table import ablation_markdown
 from .cell_numbers import STEADY, TRYING, measured
@@ -19,9 +21,11 @@ from .training_cell import training_cell
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..train import Recipe
-
 __all__ = ["Ablation", "Variant", "mixer_label"]
+
+
+#: (result, recipe, pace) to the numbers of a cell.
+Measure = Callable[[TrainingResult, Recipe, Pace], Numbers]
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,7 @@ class Ablation:
         seeds: Trainings of each variant by task, where more than one.
         bar: What it must show.
         remarks: Sentences below the tables.
+        measure: Gives a cell's numbers, those of ``measured`` and maybe more.
     """
 
     name: str
@@ -60,6 +65,7 @@ class Ablation:
     seeds: Mapping[TaskName, int] = field(default_factory=dict)
     bar: Bar | None = None
     remarks: Sequence[str] = ()
+    measure: Measure = measured
 
     @property
     def record(self) -> str:
@@ -78,7 +84,7 @@ class Ablation:
         """
         changes = task_changes(options.changes)
         cells = [
-            _cell(task, seed, variant, folder, changes[task], quick=options.quick)
+            self._cell(task, seed, variant, folder, changes[task], quick=options.quick)
             for task, variants in self.variants.items()
             for seed in range(options.seeds or self.seeds.get(task, 1))
             for variant in variants
@@ -140,6 +146,29 @@ class Ablation:
             }
         )
 
+    def _cell(
+        self,
+        task: TaskName,
+        seed: int,
+        variant: Variant,
+        folder: Path,
+        further: Sequence[str],
+        *,
+        quick: bool,
+    ) -> Cell:
+        mixer = variant.mixer or {}
+        changes = {**variant.changes, "model.backbone.mixer": dict(mixer), "seed": seed}
+        recipe = TASKS[task].make_recipe(folder, changes, further, quick=quick)
+        drawn, pace = TASKS[task].generated(quick), TRYING if quick else STEADY
+        return training_cell(
+            _name(task, seed, mixer),
+            recipe,
+            folder,
+            lambda result: self.measure(result, recipe, pace),
+            prepare=(lambda: None) if drawn is None else partial(drawn.prepare, folder),
+            settings=_settings(recipe, drawn, pace),
+        )
+
 
 def mixer_label(mixer: Mapping[str, Any]) -> str:
     """A mixer in a few words, equal for equal settings, which name its cells in every table.
@@ -177,34 +206,11 @@ def _by_seed(
     }
 
 
-def _cell(
-    task: TaskName,
-    seed: int,
-    variant: Variant,
-    folder: Path,
-    further: Sequence[str],
-    *,
-    quick: bool,
-) -> Cell:
-    mixer = variant.mixer or {}
-    changes = {**variant.changes, "model.backbone.mixer": dict(mixer), "seed": seed}
-    recipe = TASKS[task].make_recipe(folder, changes, further, quick=quick)
-    drawn, pace = TASKS[task].generated(quick), TRYING if quick else STEADY
-    return training_cell(
-        _name(task, seed, mixer),
-        recipe,
-        folder,
-        partial(measured, recipe=recipe, pace=pace),
-        prepare=(lambda: None) if drawn is None else partial(drawn.prepare, folder),
-        settings=_settings(recipe, drawn, pace),
-    )
-
-
 def _losses(numbers: Numbers, key: str) -> list[float]:
     return [row[key] for row in numbers["history"]]
 
 
-def _settings(recipe: "Recipe", drawn: Generated | None, pace: object) -> dict[str, Any]:
+def _settings(recipe: Recipe, drawn: Generated | None, pace: object) -> dict[str, Any]:
     """What the numbers depend on: not where the folder stands."""
     settings = {**recipe.values, "pace": pace}
     if drawn is not None:

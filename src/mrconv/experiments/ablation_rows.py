@@ -11,6 +11,7 @@ from .small_tasks import TASKS, TaskName
 
 __all__ = [
     "ACCURACY",
+    "DIFFERENCE",
     "INFERENCE",
     "OPERATIONS",
     "PARAMETERS",
@@ -29,7 +30,7 @@ Found = Mapping[str, Mapping[int, Numbers]]
 ACCURACY, SPREAD = "mean test accuracy", "spread over seeds"
 PARAMETERS, OPERATIONS = "parameters", "operations"
 TRAINING, INFERENCE = "training steps", "merged inference"
-SEEDS = "seeds"
+DIFFERENCE, SEEDS = "mean difference", "seeds"
 SPEEDS = {TRAINING: "training", INFERENCE: "inference"}
 
 
@@ -115,7 +116,7 @@ def _bar_rows(table: str, found: Mapping[TaskName, Found], bar: Bar | None) -> I
     differences = [one - other for one, other in zip(*pairs, strict=True)]
     judged = len(common) >= bar.seeds
     yield Row(
-        f"{prefix(table, bar.task)}, mean difference: {bar.title}",
+        f"{prefix(table, bar.task)}, {DIFFERENCE}: {bar.title}",
         mean(differences),
         "points",
         spread(differences)[1:],

@@ -7,6 +7,7 @@ from ..bench.record import Row
 from ..bench.table import markdown
 from .ablation_rows import (
     ACCURACY,
+    DIFFERENCE,
     INFERENCE,
     OPERATIONS,
     PARAMETERS,
@@ -110,5 +111,5 @@ def _verdicts(rows: Sequence[Row]) -> list[str]:
         f"{row.name}: {row.value:+.2f} points, to be more than the spread of {row.bar:.2f}: "
         f"{'holds' if row.holds else 'missed'}.\n"
         for row in rows
-        if row.bar is not None
+        if row.bar is not None and DIFFERENCE in row.name
     ]

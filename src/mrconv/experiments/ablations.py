@@ -113,7 +113,7 @@ NORM = Ablation(
 COMBINE = Ablation(
     "combine",
     {"listops": _combinations("listops"), "image": _combinations("image")},
-    {task: ABLATIONS["combine"]["pathx"] for task in ("listops", "image")},
+    dict.fromkeys(("listops", "image"), ABLATIONS["combine"]["pathx"]),
     quoted=dict.fromkeys(("listops", "image"), "Path-X of 16,384 samples"),
     remarks=(
         f"The published numbers are of Path-X, another task than {TASKS['listops'].title} and "

@@ -19,7 +19,7 @@ __all__ = ["BASELINES", "Baselines"]
 #: library does not have are shown with published numbers only.
 LAYERS: tuple[tuple[str, str], ...] = (
     ("one dense kernel", "long_conv"),
-    ("dilated net", "dilated"),
+    ("plain dilated net", "dilated"),
     ("Transformer", "attention"),
     ("S4D", "s4d"),
     ("S4", "s4"),
@@ -61,8 +61,7 @@ def _variants(task: TaskName) -> tuple[Variant, ...]:
 
 
 def _layer(title: str, name: str) -> Variant:
-    known: Sequence[str] = tuple(MIXERS)
-    if name not in known:
+    if name not in MIXERS:
         return Variant(title, None)
     return Variant(title, {"name": name, **SETTINGS.get(name, {})}, CHANGES.get(name, {}))
 

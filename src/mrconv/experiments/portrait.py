@@ -1,14 +1,23 @@
-"""Sections of a page that show a model: its layers, kernels and gains."""
+"""What shows a model: sections of a page on layers, kernels and gains, and one picture."""
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import ArgumentError
 from ..models import SequenceModel
 from ..models.summary import summarize
 from ..nn import LongConv, MRConv
+from ..nn.kernel_conv import KernelConv
+from ..nn.reparameterize import with_skip
 from ..report import Page, gain_norms, layer_kernels
+from ..report.spectrum_panels import time_scales
 
-__all__ = ["add_portrait"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["add_portrait", "time_scales_of"]
 
 
 def add_portrait(page: Page, model: SequenceModel, channel: int = 0) -> Page:
@@ -40,6 +49,51 @@ def add_portrait(page: Page, model: SequenceModel, channel: int = 0) -> Page:
         page.section("Kernels", f"The taps of channel {channel} in each layer.")
         page.figure(layer_kernels(rows, causal=merged[0].causal), "taps of each merged layer")
     return page
+
+
+def time_scales_of(model: SequenceModel) -> "Figure":
+    """Weight of each time scale, where layers have branches, and frequencies of the kernels.
+
+    Args:
+        model: In eval mode; its layers are MRConv, KernelConv or LongConv.
+
+    Returns:
+        A picture of one or two panels. A skip, which passes all frequencies alike, is left out
+        of the kernels but for merged ones, which hold it.
+
+    Raises:
+        ArgumentError: If the model has no such layer.
+        MissingExtraError: If matplotlib is not installed.
+    """
+    kinds = (MRConv, KernelConv, LongConv)
+    layers = [module for module in model.modules() if isinstance(module, kinds)]
+    if not layers:
+        raise ArgumentError(
+            "inspect: picture must be of a model with long convolutions; got "
+            f"{model.backbone.mixer!r}. Choose a model of mrconv, merged or not."
+        )
+    taps = [_whole_taps(layer) for layer in layers]
+    branched = [layer for layer in layers if isinstance(layer, MRConv)]
+    alike = len(branched) == len(layers) and len({tuple(one.spans) for one in branched}) == 1
+    return time_scales(
+        taps,
+        _squares(branched) if alike else None,
+        branched[0].spans if alike else (),
+        sample_rate=model.expects.sample_rate,
+    )
+
+
+def _whole_taps(layer: MRConv | KernelConv | LongConv) -> NDArray[np.float64]:
+    """Merged taps of all channels without the skip.                          (D, K)"""
+    taps = layer.taps if isinstance(layer, LongConv) else layer.merged_taps()[0]
+    if not isinstance(layer, LongConv) and layer.skip is not None:
+        taps = with_skip(taps, -layer.skip, layer.causal)
+    return taps.detach().double().numpy()
+
+
+def _squares(layers: list[MRConv]) -> list[list[float]]:
+    """Squared norm of the gains over channels, by layer and resolution."""
+    return [layer.gain.detach().square().sum(-1).float().tolist() for layer in layers]
 
 
 def _taps(layer: LongConv, channel: int) -> NDArray[np.float32]:
@@ -92,9 +146,8 @@ def _add_gains(page: Page, layers: list[MRConv]) -> None:
         "Squared norm of the gains over channels, as a share of each layer: which kernel lengths "
         "a layer listens to. Branches are normalised, so gains are comparable.",
     )
-    squares = [layer.gain.detach().square().sum(-1).float().tolist() for layer in layers]
     names = [str(i + 1) for i in range(len(layers))]
     page.figure(
-        gain_norms(squares, layers[0].spans, names),
+        gain_norms(_squares(layers), layers[0].spans, names),
         "heat map of squared gain norms by layer and resolution",
     )

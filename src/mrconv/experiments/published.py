@@ -93,7 +93,7 @@ ABLATIONS: Mapping[str, Mapping[str, Numbers]] = {
             "implicit": Published(85.71, "3.6M"),
         },
     },
-    # batch and constant: the authors' replies to the reviewers; none: table 2, without its last step
+    # batch, constant: the authors' replies to the reviewers; none: table 2, its last step but one
     "norm": {
         "listops": {
             "batch": Published(62.40),

@@ -108,7 +108,7 @@ class Task:
 
 
 LISTOPS: Mapping[str, Any] = {
-    "data": {"class": "mrconv.data.ListOps", "length": 256, "limit": 8000},
+    "data": {"class": "mrconv.data.ListOps", "length": 256, "limit": 6000},
     "model.pooling": "mean",
     "model.backbone.tokens": True,
     "model.backbone.features": 18,
@@ -117,7 +117,7 @@ LISTOPS: Mapping[str, Any] = {
     "model.backbone.depth": 4,
     "model.backbone.dropout": 0.0,
     "loss.label_smoothing": 0.0,
-    "epochs": 6,
+    "epochs": 3,
     "batch_size": 32,
     "optimizer.lr": 6e-3,
     "optimizer.kernel_lr": 1e-3,

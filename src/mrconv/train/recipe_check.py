@@ -188,7 +188,8 @@ class _Checker:
         choice = Literal[tuple(MIXERS)]  # type: ignore[valid-type]
         name = fit(f"{path}.name", value.get("name", "mrconv"), choice, self.nested)
         parameters = _parameters(MIXERS[name])
-        for supplied in ("channels", "length", "device", "dtype"):
+        # the first two, channels and length (of LongConv, num_taps), are the backbone's to give
+        for supplied in (*list(parameters)[:2], "device", "dtype"):
             parameters.pop(supplied, None)
         return self.arguments(path, value, {"name": (str, None), **parameters})
 
