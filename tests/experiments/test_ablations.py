@@ -10,7 +10,8 @@ from mrconv.errors import ArgumentError
 from mrconv.experiments.ablation import mixer_label
 from mrconv.experiments.ablations import COMBINE, DESIGN, KERNEL_SIZE, KERNELS, NORM
 from mrconv.experiments.baselines import BASELINES
-from mrconv.experiments.small_tasks import TASKS, Generated, task_changes
+from mrconv.experiments.generated import DrawnListOps
+from mrconv.experiments.small_tasks import TASKS, task_changes
 from mrconv.experiments.speech_rate import SPEECH_RATE
 from mrconv.experiments.table import TableOptions
 from mrconv.experiments.tables import TABLES, table_named
@@ -200,7 +201,7 @@ def test_half_the_rate_beside_the_whole():
 
 def test_changes_are_shared_out_by_task(says):
     given = ["listops.epochs=9", "image.optimizer.lr=1e-3", "listops.data.limit=5"]
-    found = task_changes(given)
+    found = task_changes(given, TASKS)
     assert found == {
         "listops": ["epochs=9", "data.limit=5"],
         "image": ["optimizer.lr=1e-3"],
@@ -214,11 +215,11 @@ def test_changes_are_shared_out_by_task(says):
         "got 'listop.epochs=9'. Did you mean 'listops'?"
     )
     with says(ArgumentError, sentence):
-        task_changes(["listop.epochs=9"])
+        task_changes(["listop.epochs=9"], TASKS)
 
 
 def test_what_is_drawn_once_is_kept(tmp_path):
-    drawn = Generated(60, 32, 8)
+    drawn = DrawnListOps(60, 32, 8)
     drawn.prepare(tmp_path)
     assert [file.name for file in (tmp_path / "data").iterdir()] == ["listops-8-32-60-0"]
     kept = drawn.folder(tmp_path) / "basic_test.tsv"

@@ -14,7 +14,7 @@ from .ablation_table import ablation_markdown
 from .cell_numbers import STEADY, TRYING, measured
 from .grid import Cell, Grid, Numbers
 from .published import Published
-from .small_tasks import TASKS, Generated, TaskName, task_changes
+from .small_tasks import TASKS, TaskName, task_changes
 from .table import TableOptions
 from .training_cell import training_cell
 
@@ -82,7 +82,7 @@ class Ablation:
         Returns:
             The grid, and nothing to remark.
         """
-        changes = task_changes(options.changes)
+        changes = task_changes(options.changes, TASKS)
         cells = [
             self._cell(task, seed, variant, folder, changes[task], quick=options.quick)
             for task, variants in self.variants.items()
@@ -159,7 +159,7 @@ class Ablation:
         mixer = variant.mixer or {}
         changes = {**variant.changes, "model.backbone.mixer": dict(mixer), "seed": seed}
         recipe = TASKS[task].make_recipe(folder, changes, further, quick=quick)
-        drawn, pace = TASKS[task].generated(quick), TRYING if quick else STEADY
+        drawn, pace = TASKS[task].drawn(quick), TRYING if quick else STEADY
         return training_cell(
             _name(task, seed, mixer),
             recipe,
@@ -210,7 +210,7 @@ def _losses(numbers: Numbers, key: str) -> list[float]:
     return [row[key] for row in numbers["history"]]
 
 
-def _settings(recipe: Recipe, drawn: Generated | None, pace: object) -> dict[str, Any]:
+def _settings(recipe: Recipe, drawn: Any, pace: object) -> dict[str, Any]:
     """What the numbers depend on: not where the folder stands."""
     settings = {**recipe.values, "pace": pace}
     if drawn is not None:

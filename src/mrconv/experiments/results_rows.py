@@ -82,9 +82,7 @@ def results_markdown(rows: Sequence[Row]) -> str:
 
 
 def _line(goal: Goal, values: Mapping[str, Row]) -> list[str]:
-    each = [
-        row.value for name, row in values.items() if name.startswith(f"{goal.title}, {SEED}, ")
-    ]
+    each = [row.value for name, row in values.items() if name.startswith(f"{goal.title}, {SEED}, ")]
     found = values[f"{goal.title}, {MEAN}"]
     numbers = {
         what: f"{values[f'{goal.title}, {what}'].value:,.0f}" for what in (SIZE, TRAINING, TEST)

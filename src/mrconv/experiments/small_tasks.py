@@ -5,62 +5,20 @@ another line, or ``mrconv table NAME --set TASK.KEY=VALUE``.
 """
 
 import json
-import os
-import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from .._checks import nearest
-from ..data import Grammar, generate_listops
 from ..errors import ArgumentError
 from ..train import Recipe, read_recipe
+from .generated import Drawn, DrawnListOps
 
-__all__ = ["TASKS", "Generated", "Task", "TaskName", "task_changes"]
+__all__ = ["TASKS", "Task", "TaskName", "task_changes"]
 
 TaskName = Literal["listops", "image", "speech"]
-
-
-@dataclass(frozen=True)
-class Generated:
-    """ListOps that are drawn on the first run.
-
-    Args:
-        count: Examples of all splits; one in 50 is for the test, one for validation.
-        longest: Tokens of an expression, at most, <eos> included.
-        shortest: Expressions have more tokens.
-        seed: Of the random numbers.
-    """
-
-    count: int
-    longest: int
-    shortest: int
-    seed: int = 0
-
-    def folder(self, home: Path) -> Path:
-        """Where the files stand, below the folder of a table."""
-        numbers = (self.shortest, self.longest, self.count, self.seed)
-        return home / "data" / "-".join(["listops", *map(str, numbers)])
-
-    def prepare(self, home: Path) -> None:
-        """Draws the files where they are not there; other processes may do so at the same time.
-
-        Args:
-            home: Folder of the table.
-        """
-        folder = self.folder(home)
-        if folder.exists():
-            return
-        part = folder.with_name(f".{folder.name}.{os.getpid()}")
-        grammar = Grammar(min_length=self.shortest, max_length=self.longest)
-        generate_listops(part, self.count, seed=self.seed, grammar=grammar)
-        try:
-            os.rename(part, folder)
-        except OSError:
-            if not folder.exists():
-                raise
-            shutil.rmtree(part)  # another process was faster; its files are the same
+Name = TypeVar("Name", bound=str)
 
 
 @dataclass(frozen=True)
@@ -75,6 +33,7 @@ class Task:
         quick: Further ones that make it tiny.
         data: What is drawn for it; None: its recipe reads data that are there.
         quick_data: The same, tiny.
+        scale: Of the recipe; None: as it stands.
     """
 
     title: str
@@ -82,10 +41,11 @@ class Task:
     recipe: str
     changes: Mapping[str, Any]
     quick: Mapping[str, Any]
-    data: Generated | None = None
-    quick_data: Generated | None = None
+    data: Drawn | None = None
+    quick_data: Drawn | None = None
+    scale: str | None = None
 
-    def generated(self, quick: bool) -> Generated | None:
+    def drawn(self, quick: bool) -> Drawn | None:
         """What is drawn, of either size."""
         return self.quick_data if quick else self.data
 
@@ -100,27 +60,18 @@ class Task:
             further: ``key=value``, applied last.
             quick: Whether it is tiny.
         """
-        drawn = self.generated(quick)
+        drawn = self.drawn(quick)
         path = {} if drawn is None else {"data.path": str(drawn.folder(home))}
         own = {**self.changes, **(self.quick if quick else {}), **path, **changes}
         words = [f"{key}={json.dumps(value)}" for key, value in own.items()]
-        return read_recipe(self.recipe, [*words, *further])
+        return read_recipe(self.recipe, [*words, *further], scale=self.scale)
 
 
 LISTOPS: Mapping[str, Any] = {
-    "data": {"class": "mrconv.data.ListOps", "length": 256, "limit": 6000},
-    "model.pooling": "mean",
-    "model.backbone.tokens": True,
-    "model.backbone.features": 18,
-    "model.backbone.length": 256,
-    "model.backbone.channels": 64,
-    "model.backbone.depth": 4,
-    "model.backbone.dropout": 0.0,
-    "loss.label_smoothing": 0.0,
-    "epochs": 3,
+    "data.limit": 8000,
+    "epochs": 5,
     "batch_size": 32,
     "optimizer.lr": 6e-3,
-    "optimizer.kernel_lr": 1e-3,
 }
 IMAGE: Mapping[str, Any] = {"epochs": 2}
 SPEECH: Mapping[str, Any] = {
@@ -135,11 +86,12 @@ TASKS: Mapping[TaskName, Task] = {
     "listops": Task(
         "ListOps up to 256",
         "ListOps of 2,048 tokens",
-        "mnist",
+        "listops",
         LISTOPS,
         {**TINY, "data.length": 32, "data.limit": 64},
-        Generated(100_000, 256, 30),
-        Generated(100, 32, 8),
+        DrawnListOps(100_000, 256, 30),
+        DrawnListOps(100, 32, 8),
+        scale="small",
     ),
     "image": Task(
         "sequential MNIST-5k",
@@ -158,11 +110,12 @@ TASKS: Mapping[TaskName, Task] = {
 }
 
 
-def task_changes(given: Sequence[str]) -> dict[TaskName, list[str]]:
+def task_changes(given: Sequence[str], names: Iterable[Name]) -> dict[Name, list[str]]:
     """Changes of the user's, by task.
 
     Args:
         given: TASK.KEY=VALUE each.
+        names: Of the tasks that a table has.
 
     Returns:
         KEY=VALUE by task.
@@ -171,16 +124,17 @@ def task_changes(given: Sequence[str]) -> dict[TaskName, list[str]]:
         ArgumentError: If one does not begin with the name of a task.
 
     Example:
-        >>> task_changes(["listops.epochs=10"])["listops"]
+        >>> task_changes(["listops.epochs=10"], TASKS)["listops"]
         ['epochs=10']
     """
-    found: dict[TaskName, list[str]] = {name: [] for name in TASKS}
+    known = list(names)
+    found: dict[str, list[str]] = {name: [] for name in known}
     for text in given:
         task, _, change = text.partition(".")
         if task not in found or "=" not in change:
             raise ArgumentError(
-                f"table: set must be TASK.KEY=VALUE with a task of {', '.join(TASKS)}; "
-                f"got {text!r}. {nearest(task, TASKS)}"
+                f"table: set must be TASK.KEY=VALUE with a task of {', '.join(known)}; "
+                f"got {text!r}. {nearest(task, known)}"
             )
         found[task].append(change)
-    return found
+    return {name: found[name] for name in known}

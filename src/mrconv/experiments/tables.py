@@ -18,6 +18,7 @@ TableName = Literal[
     "combine",
     "baselines",
     "speech-rate",
+    "results",
 ]
 
 #: Module and name of every table.
@@ -30,6 +31,7 @@ TABLES: Mapping[TableName, tuple[str, str]] = {
     "combine": ("ablations", "COMBINE"),
     "baselines": ("baselines", "BASELINES"),
     "speech-rate": ("speech_rate", "SPEECH_RATE"),
+    "results": ("results", "RESULTS"),
 }
 
 
