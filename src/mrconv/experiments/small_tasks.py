@@ -69,7 +69,7 @@ class Task:
 
 LISTOPS: Mapping[str, Any] = {
     "data.limit": 8000,
-    "epochs": 5,
+    "epochs": 4,
     "batch_size": 32,
     "optimizer.lr": 6e-3,
 }
