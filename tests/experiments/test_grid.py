@@ -138,3 +138,10 @@ def test_cells_are_chosen_by_part_of_their_name(says):
     )
     with says(ArgumentError, sentence):
         chosen_cells(cells, ["recall", "bits"])
+
+
+def test_a_whole_name_chooses_one_cell():
+    cells = [counted(name, {}, []) for name in ("fourier 2", "fourier 2, norm none", "dense")]
+    assert chosen_cells(cells, ["Fourier 2"]) == cells[:1]
+    assert chosen_cells(cells, ["fourier"]) == cells[:2]
+    assert chosen_cells(cells, ["fourier 2", "dense"]) == [cells[0], cells[2]]

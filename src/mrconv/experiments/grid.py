@@ -168,11 +168,12 @@ class Grid:
 
 
 def chosen_cells(cells: Sequence[Cell], only: Sequence[str]) -> list[Cell]:
-    """The cells whose name holds one of some texts.
+    """The cells whose name holds one of some texts, or is one of them.
 
     Args:
         cells: Of a grid.
-        only: The texts, small and capital letters alike; none: all cells.
+        only: The texts, small and capital letters alike; one that is the whole name of a cell
+            chooses that cell alone; none: all cells.
 
     Returns:
         In the order of the grid.
@@ -188,7 +189,14 @@ def chosen_cells(cells: Sequence[Cell], only: Sequence[str]) -> list[Cell]:
             )
     if not only:
         return list(cells)
-    return [cell for cell in cells if any(text.lower() in cell.name.lower() for text in only)]
+    return [cell for cell in cells if any(_chooses(text, cell, cells) for text in only)]
+
+
+def _chooses(text: str, cell: Cell, cells: Sequence[Cell]) -> bool:
+    small = text.lower()
+    if any(small == one.name.lower() for one in cells):
+        return small == cell.name.lower()
+    return small in cell.name.lower()
 
 
 def _sentence(error: Exception) -> str:
