@@ -10,7 +10,6 @@ from mrconv.errors import ArgumentError
 from mrconv.experiments.ablation import mixer_label
 from mrconv.experiments.ablations import COMBINE, DESIGN, KERNEL_SIZE, KERNELS, NORM
 from mrconv.experiments.baselines import BASELINES
-from mrconv.experiments.generated import DrawnListOps
 from mrconv.experiments.small_tasks import TASKS, task_changes
 from mrconv.experiments.speech_rate import SPEECH_RATE
 from mrconv.experiments.table import TableOptions
@@ -216,17 +215,6 @@ def test_changes_are_shared_out_by_task(says):
     )
     with says(ArgumentError, sentence):
         task_changes(["listop.epochs=9"], TASKS)
-
-
-def test_what_is_drawn_once_is_kept(tmp_path):
-    drawn = DrawnListOps(60, 32, 8)
-    drawn.prepare(tmp_path)
-    assert [file.name for file in (tmp_path / "data").iterdir()] == ["listops-8-32-60-0"]
-    kept = drawn.folder(tmp_path) / "basic_test.tsv"
-    text = kept.read_bytes()
-    kept.write_bytes(b"changed")
-    drawn.prepare(tmp_path)
-    assert kept.read_bytes() == b"changed" != text
 
 
 def test_mixers_in_words():
