@@ -12,13 +12,26 @@ from pathlib import Path
 from mrconv.bench import Row, read_record
 from mrconv.bench.table import markdown
 from mrconv.experiments.filter_table import differences_table, filters_table, recall_table
+from mrconv.experiments.tables import TableName, table_named
 
 HOME = Path(__file__).resolve().parents[1]
+#: Tables of ``mrconv table`` that stand on the page of results.
+TABLES_OF_RESULTS: tuple[TableName, ...] = (
+    "results",
+    "design",
+    "kernel-size",
+    "kernels",
+    "norm",
+    "combine",
+    "baselines",
+    "speech-rate",
+)
 #: Page of every file of numbers.
 PAGES = {
     "stream.json": HOME / "docs/performance.md",
     "generate.json": HOME / "docs/performance.md",
     "language.json": HOME / "docs/language.md",
+    **{f"{name}.json": HOME / "docs/results.md" for name in TABLES_OF_RESULTS},
 }
 STREAMS = "![Time of a step and of a chunk against length, one line a form](figures/stream.svg)\n"
 GENERATION = "![Speed and memory of generation against the context](figures/generate.svg)\n"
@@ -104,6 +117,7 @@ TABLES: dict[str, dict[str, Callable[[Sequence[Row]], str]]] = {
         "differences": differences_table,
         "picture": lambda rows: FILTERS,
     },
+    **{f"{name}.json": {"table": table_named(name).markdown} for name in TABLES_OF_RESULTS},
 }
 
 
