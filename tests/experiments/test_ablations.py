@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mrconv.errors import ArgumentError
-from mrconv.experiments.ablation import mixer_label
+from mrconv.experiments.ablation import mixer_label, per_layer
 from mrconv.experiments.ablations import COMBINE, DESIGN, KERNEL_SIZE, KERNELS, NORM
 from mrconv.experiments.baselines import BASELINES
 from mrconv.experiments.small_tasks import TASKS, task_changes
@@ -215,6 +215,13 @@ def test_changes_are_shared_out_by_task(says):
     )
     with says(ArgumentError, sentence):
         task_changes(["listop.epochs=9"], TASKS)
+
+
+def test_a_list_of_values_is_one_a_layer():
+    mixer = {"name": "dilated", "kernel_size": 4, "dilation": [1, 4, 16]}
+    assert mixer_label(mixer) == "dilated, kernel_size 4, dilation 1 4 16"
+    assert [one["dilation"] for one in per_layer(mixer, 4)] == [1, 4, 16, 1]
+    assert {one["kernel_size"] for one in per_layer(mixer, 4)} == {4}
 
 
 def test_mixers_in_words():

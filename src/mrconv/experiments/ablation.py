@@ -21,7 +21,7 @@ from .training_cell import training_cell
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Ablation", "Variant", "mixer_label"]
+__all__ = ["Ablation", "Variant", "mixer_label", "per_layer"]
 
 
 #: (result, recipe, pace) to the numbers of a cell.
@@ -34,7 +34,8 @@ class Variant:
 
     Args:
         name: In the table, unique.
-        mixer: Settings of the layer; None: only published numbers are shown.
+        mixer: Settings of the layer; a list of values is one a layer, from the first on again
+            where there are more. None: only published numbers are shown.
         changes: Of the recipe by dotted key, where it would not learn by the task's own settings.
     """
 
@@ -156,9 +157,13 @@ class Ablation:
         *,
         quick: bool,
     ) -> Cell:
-        mixer = variant.mixer or {}
-        changes = {**variant.changes, "model.backbone.mixer": dict(mixer), "seed": seed}
-        recipe = TASKS[task].make_recipe(folder, changes, further, quick=quick)
+        mixer, make = variant.mixer or {}, partial(TASKS[task].make_recipe, quick=quick)
+        changes = {**variant.changes, "seed": seed}
+        settings: Any = dict(mixer)
+        if any(isinstance(one, list) for one in mixer.values()):
+            backbone = make(folder, changes, further).values["model"]["backbone"]
+            settings = per_layer(mixer, backbone["depth"])
+        recipe = make(folder, {**changes, "model.backbone.mixer": settings}, further)
         drawn, pace = TASKS[task].drawn(quick), TRYING if quick else STEADY
         return training_cell(
             _name(task, seed, mixer),
@@ -186,7 +191,28 @@ def mixer_label(mixer: Mapping[str, Any]) -> str:
     name = options.pop("name", "mrconv")
     if name == "mrconv":
         name = f"{options.pop('kernel')} {options.pop('kernel_size')}"
-    return ", ".join([name, *(f"{key} {value}" for key, value in options.items())])
+    return ", ".join([name, *(f"{key} {_words(value)}" for key, value in options.items())])
+
+
+def _words(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def per_layer(mixer: Mapping[str, Any], depth: int) -> list[dict[str, Any]]:
+    """The settings of each layer.
+
+    Args:
+        mixer: Of a variant.
+        depth: Number of layers.
+
+    Example:
+        >>> per_layer({"name": "dilated", "dilation": [1, 4]}, 2)[1]
+        {'name': 'dilated', 'dilation': 4}
+    """
+    return [
+        {key: one[i % len(one)] if isinstance(one, list) else one for key, one in mixer.items()}
+        for i in range(depth)
+    ]
 
 
 def _name(task: TaskName, seed: int, mixer: Mapping[str, Any]) -> str:

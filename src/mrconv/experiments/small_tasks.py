@@ -80,7 +80,7 @@ SPEECH: Mapping[str, Any] = {
     "model.backbone.depth": 4,
     "model.backbone.channels": 32,
 }
-TINY: Mapping[str, Any] = {"epochs": 1, "model.backbone.channels": 4, "model.backbone.depth": 2}
+TINY: Mapping[str, Any] = {"epochs": 1, "model.backbone.channels": 8, "model.backbone.depth": 2}
 
 TASKS: Mapping[TaskName, Task] = {
     "listops": Task(

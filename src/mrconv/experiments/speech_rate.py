@@ -61,9 +61,9 @@ class SpeechRate(Ablation):
         ]
         head = ["test accuracy (%)", *ACCURACIES]
         told = (
-            "At 4 kHz every second sample is taken, without a filter unless one is named. Below 4 "
-            "kHz stand kernels made anew for half the rate, without retraining. Published, Speech "
-            f"Commands of 35 words: {'; '.join(quotes)} kHz.\n"
+            "At 4 kHz every second sample is taken, without a filter unless one is named. The "
+            "kernels are made anew for half the rate, without retraining, but in the last column. "
+            f"Published, Speech Commands of 35 words: {'; '.join(quotes)} kHz.\n"
         )
         share = next((row for row in rows if row.name.startswith(f"{start}, {ENERGY}")), None)
         tail = "" if share is None else f"Share of the {ENERGY}: {share.value:.1f} %.\n"
