@@ -75,6 +75,15 @@ def test_a_scale_is_told_by_folder_numbers_and_model(folder: Path) -> None:
     assert "scales" not in (out / "recipe.yaml").read_text()
 
 
+def test_a_dry_run_tells_and_leaves_no_folder(folder: Path, capsys) -> None:
+    assert run("toy.yaml", "--dry-run", *ALLOW) == 0
+    size, losses, times, memory = capsys.readouterr().out.splitlines()
+    assert size.startswith("toy: ") and " a batch of 8 x 16 x 1, " in size
+    assert losses.startswith("loss ") and " s a step on " in times
+    assert memory.startswith("peak memory ")
+    assert not (folder / "runs").exists()
+
+
 def test_overrides_may_stand_behind_options() -> None:
     args = options("mnist", "epochs=2", "--out", "a", "seed=3", "--resume", "optimizer.lr=1")
     assert args.recipe == "mnist"
