@@ -12,7 +12,8 @@ from mrconv.experiments.filter_table import (
     recall_table,
 )
 from mrconv.experiments.filter_training import QUICK, STANDARD, Corpus, bits_cells, corpus
-from mrconv.experiments.filters import filters_grid
+from mrconv.experiments.filters import FILTERS
+from mrconv.experiments.table import TableOptions
 
 SEPARATE, SHARED, TWO, FOUR, EIGHT = (one.name for one in ABLATION)
 TEXT = Corpus("Shakespeare", "mrconv.data.Shakespeare", "")
@@ -20,7 +21,7 @@ TEXT = Corpus("Shakespeare", "mrconv.data.Shakespeare", "")
 
 @pytest.fixture(scope="module")
 def grid(tmp_path_factory):
-    return filters_grid(tmp_path_factory.mktemp("filters"))[0]
+    return FILTERS.grid(tmp_path_factory.mktemp("filters"), TableOptions())[0]
 
 
 @pytest.mark.parametrize("task", ["bits", "recall"])
