@@ -100,7 +100,7 @@ def test_every_recipe_opens_with_command_and_notes() -> None:
         head = "\n".join(lines[: lines.index("")])
         for word in ("Assumes:", f"mrconv train {name}", "Override:"):
             assert word in head
-        if recipe_scales(name):
+        if "large" in recipe_scales(name):  # a task of the paper
             for word in ("torchrun", "--nnodes=2", "precision=bf16-mixed", "--dry-run", "--scale"):
                 assert word in head
         body = lines[len(head.splitlines()) :]
