@@ -298,7 +298,8 @@ def test_mixers_of_a_list_are_checked_one_by_one(says) -> None:
   model.backbone.mixer.0.kernel_size: must be a whole number; got 8.0. Write it like 4.
   model.backbone.mixer.1.nam: unknown key; got 'nam'. Did you mean 'name'?
   model.backbone.mixer.2.name: must be 'mrconv', 'gated_mrconv', 'long_conv', 's4d', 'sgconv', \
-'attention', 'hyena' or 'multihyena'; got 'long_con'. Did you mean 'long_conv'?"""
+'attention', 'hyena', 'multihyena', 's4', 's5', 'multires', 'ckconv' or 'dilated'; got 'long_con'. \
+Did you mean 'long_conv'?"""
     with says(RecipeError, report):
         read_recipe(
             "mnist",
