@@ -37,6 +37,7 @@ A long-convolution model of 2 blocks and 8 channels, made with mrconv {mrconv.__
 - sample_rate: 8000.0
 - mean: 0.0
 - std: 1.0
+- frame: 1
 
 Labels: yes, no.
 

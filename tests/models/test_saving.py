@@ -212,6 +212,7 @@ def test_configuration(model, tmp_path):
             "std": 2.0,
             "vocabulary": None,
             "companding": None,
+            "frame": 1,
         },
         "labels": ["yes", "no", "other"],
         "metrics": {"test_accuracy": 0.9375, "merge_difference": 1.25e-15},
