@@ -1,9 +1,9 @@
-"""What training needs beyond the core, and the sentence for where it is not installed."""
+"""What needs packages beyond the core, and the sentence for where one is not installed."""
 
 import contextlib
 from collections.abc import Iterator
 
-from ..errors import MissingExtraError
+from .errors import MissingExtraError
 
 __all__ = ["needs_extra"]
 
