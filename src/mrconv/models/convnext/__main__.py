@@ -1,0 +1,55 @@
+"""``python -m mrconv.models.convnext SCRIPT ...``: a script of timm that knows MRConvNeXt.
+
+    torchrun --nproc-per-node 8 -m mrconv.models.convnext train.py --config FILE --data-dir IMAGES
+"""
+
+import runpy
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ...errors import ArgumentError, MrconvError
+
+__all__ = ["main", "run"]
+
+
+def run(words: Sequence[str]) -> None:
+    """Registers MRConvNeXt with timm, then runs a script as ``python SCRIPT ...`` would.
+
+    Args:
+        words: The script and its arguments.
+
+    Raises:
+        ArgumentError: If there is no script, or no such file.
+        MissingExtraError: If timm is not installed.
+    """
+    if not words or not Path(words[0]).is_file():
+        got = words[0] if words else "nothing"
+        raise ArgumentError(
+            f"convnext: the first word must be a script; got {got}. "
+            "Run: python -m mrconv.models.convnext train.py ..."
+        )
+    from . import register
+
+    register()
+    sys.argv = list(words)
+    sys.path.insert(0, str(Path(words[0]).resolve().parent))
+    runpy.run_path(words[0], run_name="__main__")
+
+
+def main() -> int:
+    """Runs the script that the command line names.
+
+    Returns:
+        0; 2 for a mistake of the user's, told in one line.
+    """
+    try:
+        run(sys.argv[1:])
+    except MrconvError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
