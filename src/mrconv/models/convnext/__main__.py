@@ -1,6 +1,9 @@
 """``python -m mrconv.models.convnext SCRIPT ...``: a script of timm that knows MRConvNeXt.
 
-    torchrun --nproc-per-node 8 -m mrconv.models.convnext train.py --config FILE --data-dir IMAGES
+    torchrun --nproc-per-node 8 -m mrconv.models.convnext train.py \\
+        --config mrconvnext_tiny --data-dir IMAGES
+
+A configuration is a file, or the name of one in the folder recipes beside this file.
 """
 
 import runpy
@@ -10,7 +13,9 @@ from pathlib import Path
 
 from ...errors import ArgumentError, MrconvError
 
-__all__ = ["main", "run"]
+__all__ = ["RECIPES", "main", "run"]
+
+RECIPES = Path(__file__).parent / "recipes"
 
 
 def run(words: Sequence[str]) -> None:
@@ -32,9 +37,19 @@ def run(words: Sequence[str]) -> None:
     from . import register
 
     register()
-    sys.argv = list(words)
+    sys.argv = [words[0], *_with_recipe(words[1:])]
     sys.path.insert(0, str(Path(words[0]).resolve().parent))
     runpy.run_path(words[0], run_name="__main__")
+
+
+def _with_recipe(words: Sequence[str]) -> list[str]:
+    """The words with the file of a shipped recipe in place of its name."""
+    found = list(words)
+    for i in range(1, len(found)):
+        file = RECIPES / f"{found[i]}.yaml"
+        if found[i - 1] in ("-c", "--config") and file.is_file() and not Path(found[i]).exists():
+            found[i] = str(file)
+    return found
 
 
 def main() -> int:
