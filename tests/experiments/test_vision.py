@@ -57,7 +57,9 @@ def test_unrolled_kernels_weigh_the_pixels_around_one(width, scan):
         for c in range(-middle[1], middle[1] + 1):
             # the pixel at (-r, -c) from the impulse sees it at (r, c)
             got = y[:, size // 2 - r, size // 2 - c]
-            torch.testing.assert_close(got, grid[:, middle[0] + r, middle[1] + c], atol=1e-5, rtol=0)
+            torch.testing.assert_close(
+                got, grid[:, middle[0] + r, middle[1] + c], atol=1e-5, rtol=0
+            )
 
 
 class Stages(torch.nn.Module):

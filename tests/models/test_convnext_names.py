@@ -1,5 +1,7 @@
 """MRConvNeXt under its names in timm, and timm's scripts that know it."""
 
+import doctest
+import importlib
 import subprocess
 import sys
 import warnings
@@ -121,3 +123,18 @@ def test_no_script(words, got):
         f"error: convnext: the first word must be a script; got {got}. "
         "Run: python -m mrconv.models.convnext train.py ...\n"
     )
+
+
+MODULES = [
+    "mrconv.models.convnext.convert",
+    "mrconv.models.convnext.entrypoints",
+    "mrconv.models.convnext.operations",
+    "mrconv.models.convnext.sizes",
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_run(name):
+    results = doctest.testmod(importlib.import_module(name))
+    assert results.attempted > 0
+    assert results.failed == 0

@@ -47,7 +47,9 @@ def test_convnext_tiny_has_its_published_operations():
 
 
 def test_stages_by_hand():
-    first, second, third, fourth = stage_costs(convert(timm.create_model("convnext_tiny", **NARROW)))
+    first, second, third, fourth = stage_costs(
+        convert(timm.create_model("convnext_tiny", **NARROW))
+    )
     assert [stage.blocks for stage in (first, second, third, fourth)] == [1, 2, 1, 1]
     # the square convolutions as the paper counts them: 2 * 49 pixels, 307,328 at 56 x 56
     assert [first.square, second.square] == [4 * 307_328, 16 * 76_832]

@@ -38,7 +38,5 @@ def test_nothing_and_wrong_shapes(says):
         "Pass (name, [(name, values), ...]).",
     ):
         map_panels("maps", [("row", [])], "none")
-    with says(
-        ShapeError, "map_panels: a picture must be (height, width); got (3,). Pass one map."
-    ):
+    with says(ShapeError, "map_panels: a picture must be (height, width); got (3,). Pass one map."):
         map_panels("maps", [("row", [("a", [1, 2, 3])])], "none")

@@ -1,4 +1,4 @@
-"""``mrconv bench vision``: MRConvNeXt T, S and B against timm's ConvNeXt, and where the time goes."""
+"""``mrconv bench vision``: MRConvNeXt T, S and B against ConvNeXt, and where the time goes."""
 
 from collections.abc import Callable, Iterator
 

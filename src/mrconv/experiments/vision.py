@@ -70,7 +70,9 @@ def vision_rows(cells: Numbers) -> list[Row]:
     for data in DATA:
         found = {
             net: [
-                one for name, one in cells.items() if name.startswith(data) and name.endswith(f": {net}")
+                one
+                for name, one in cells.items()
+                if name.startswith(data) and name.endswith(f": {net}")
             ]
             for net in NETS
         }
@@ -134,10 +136,16 @@ def vision_table(rows: Sequence[Row]) -> str:
     lines = []
     for data in DATA:
         for net in NETS:
-            mine = [row for row in rows if row.name.startswith(data) and row.name.endswith(f", {net}")]
+            mine = [
+                row for row in rows if row.name.startswith(data) and row.name.endswith(f", {net}")
+            ]
             cells = [
                 next(
-                    (form.format(row.value) for row in mine if row.name.startswith(f"{data}: {word}")),
+                    (
+                        form.format(row.value)
+                        for row in mine
+                        if row.name.startswith(f"{data}: {word}")
+                    ),
                     "-",
                 )
                 for word, form in columns

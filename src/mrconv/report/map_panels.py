@@ -41,7 +41,8 @@ def map_panels(
         MissingExtraError: If matplotlib is not installed.
 
     Example:
-        >>> figure = map_panels("fields", [("7 x 7", [("stage 1", [[0.0, 1.0], [0.5, 0.0]])])], "none")
+        >>> pictures = [("stage 1", [[0.0, 1.0], [0.5, 0.0]])]
+        >>> figure = map_panels("fields", [("7 x 7", pictures)], "none")
         >>> len(figure.axes)
         1
     """

@@ -1,4 +1,4 @@
-"""MRConvNeXt: timm's ConvNeXt with long convolutions over the flattened maps. Needs the extra vision.
+"""MRConvNeXt: timm's ConvNeXt with long convolutions over the maps. Needs the extra vision.
 
 Importing this registers nothing with timm; ``register`` does.
 """

@@ -1,6 +1,6 @@
 """``python -m mrconv.models.convnext SCRIPT ...``: a script of timm that knows MRConvNeXt.
 
-    torchrun --nproc-per-node 8 -m mrconv.models.convnext train.py \\
+    torchrun --nproc-per-node 8 -m mrconv.models.convnext train.py
         --config mrconvnext_tiny --data-dir IMAGES
 
 A configuration is a file, or the name of one in the folder recipes beside this file.

@@ -1,4 +1,4 @@
-"""What MRConvNeXt is made of, as text: stages, parameters, operations, beside published networks."""
+"""What MRConvNeXt is made of, as text: stages, parameters, operations, beside other networks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
