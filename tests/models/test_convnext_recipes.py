@@ -20,7 +20,12 @@ import mrconv  # noqa: E402
 from mrconv.models.convnext import NAMES  # noqa: E402
 from mrconv.models.convnext.__main__ import RECIPES, run  # noqa: E402
 
-pytestmark = pytest.mark.vision
+# timm leaves closing its files to Python
+pytestmark = [
+    pytest.mark.vision,
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 DROP_PATH = {"mrconvnext_tiny": 0.1, "mrconvnext_small": 0.4, "mrconvnext_base": 0.5}
 SCRIPT = Path(__file__).parent / "timm_round.py"

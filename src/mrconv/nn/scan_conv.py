@@ -93,7 +93,9 @@ class ScanConv2d(nn.Module):
     def _along_rows(self, x: Tensor) -> Tensor:
         width = x.shape[-1]
         if width == self.width:
-            return self.conv(x.flatten(2)).unflatten(2, x.shape[2:])
+            # An FFT of rows whose samples lie apart, as ConvNeXt's blocks hand them on, takes twice
+            # as long: (96, 3136) padded to 7,680 on one thread 6.2 ms, contiguous 3.4 ms.
+            return self.conv(x.flatten(2).contiguous()).unflatten(2, x.shape[2:])
         if self.conv.training and isinstance(self.conv, MRConv):
             raise ArgumentError(
                 f"ScanConv2d: maps must be {self.width} pixels wide in training; got {width}. "

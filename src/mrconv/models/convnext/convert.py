@@ -120,12 +120,13 @@ def replacements(
     stages, stem = _stages(model), _stem(model)
     size = image_size if image_size is not None else _own_size(model)
     check_count("convert", "image_size", size)
-    new: dict[nn.Module, nn.Module] = {stem: CheckedStem(stem, _reduction(model))}
-    if size < new[stem].least:
+    checked = CheckedStem(stem, _reduction(model))
+    if size < checked.least:
         raise ArgumentError(
-            f"convert: image_size must be at least {new[stem].least}, the stem's patch times what "
+            f"convert: image_size must be at least {checked.least}, the stem's patch times what "
             f"later stages halve; got image_size={size}. Pass a larger image_size."
         )
+    new: dict[nn.Module, nn.Module] = {stem: checked}
     widths = map_widths(model, [convs[0] for convs in stages], stem.in_channels, size)
     sizes = _checked_sizes(kernel_sizes, widths)
     order = 0
