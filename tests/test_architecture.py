@@ -38,7 +38,7 @@ EXTRAS = {
 # A module imports from lower levels and from its own package only.
 LEVELS = [
     {"errors", "_version"},
-    {"_checks", "_extras"},
+    {"_checks"},
     {"convolution", "kernels"},
     {"branch_statistics"},
     {"nn"},
@@ -53,7 +53,7 @@ LEVELS = [
 CORE = {name for names in LEVELS[:6] for name in names}
 # These stand on the ground.
 GROUND = {"data", "report", "recipes"}
-GROUND_IMPORTS = {"errors", "_checks", "_extras", "_version"}
+GROUND_IMPORTS = {"errors", "_checks", "_version"}
 # What stands above all that mrconv itself names may use those names.
 ABOVE_THE_NAMES = {"bench", "experiments", "cli"}
 

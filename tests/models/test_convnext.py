@@ -214,8 +214,8 @@ def test_refused_images(says):
 
 
 def test_half_precision_and_state_dict():
-    model = trained(MRConvNeXt(img_size=32, in_chans=1, **NARROW), size=32, channels=1)
-    twin = MRConvNeXt(img_size=32, in_chans=1, **NARROW).eval()
+    model = trained(MRConvNeXt({"in_chans": 1, **NARROW}, img_size=32), size=32, channels=1)
+    twin = MRConvNeXt({"in_chans": 1, **NARROW}, img_size=32).eval()
     twin.load_state_dict(model.state_dict())
     x = torch.randn(2, 1, 32, 32)
     with torch.no_grad():

@@ -65,13 +65,14 @@ def run(args: argparse.Namespace) -> int:
 def _tell_vision(args: argparse.Namespace) -> int:
     """The tables of a network of images, which needs no file."""
     from ..errors import ArgumentError
-    from ..models.convnext.summary import summary_lines
 
     if args.html:
         raise ArgumentError(
             "inspect: html must be left out for a network of images, which has no trained kernels "
             f"to draw; got --html {args.html}. Leave it out."
         )
+    from ..models.convnext.summary import summary_lines
+
     print("\n".join(summary_lines(args.model)))
     return 0
 

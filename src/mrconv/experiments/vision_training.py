@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from .._extras import needs_extra
+from .._checks import needs_extra
 from ..data import MNIST5k
 from ..merging import merge
 from ..train.optim import param_groups

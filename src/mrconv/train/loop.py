@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from .._extras import needs_extra
+from .._checks import needs_extra
 from .._version import __version__
 from ..data import Splits
 from ..data.writing import write_text

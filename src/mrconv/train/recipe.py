@@ -15,8 +15,7 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
-from .._checks import nearest
-from .._extras import needs_extra
+from .._checks import nearest, needs_extra
 from ..data import Splits
 from ..errors import FileError, MrconvError, RecipeError
 from ..models.base import SequenceModel

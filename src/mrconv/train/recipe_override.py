@@ -4,7 +4,7 @@ import copy
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .._extras import needs_extra
+from .._checks import needs_extra
 from ..errors import RecipeError
 
 __all__ = ["overridden", "placed"]

@@ -3,7 +3,7 @@
 Importing this registers nothing with timm; ``register`` does.
 """
 
-from ..._extras import needs_extra
+from ..._checks import needs_extra
 
 with needs_extra("convnext", "vision"):
     from .convert import Scanning, convert

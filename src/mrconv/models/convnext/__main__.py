@@ -61,7 +61,7 @@ def main() -> int:
     try:
         run(sys.argv[1:])
     except MrconvError as error:
-        print(f"error: {error}", file=sys.stderr)
+        sys.stderr.write(f"error: {error}\n")
         return 2
     return 0
 

@@ -1,6 +1,7 @@
 """MRConvNeXt as a model of timm, and its names in timm's registry."""
 
-from collections.abc import Callable, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from timm.data import IMAGENET_DEFAULT_MEAN, IMAGENET_DEFAULT_STD
@@ -30,6 +31,7 @@ class MRConvNeXt(ConvNeXt):  # type: ignore[misc]  # timm has no types
     """A ConvNeXt of timm that is built with multi-resolution convolutions.
 
     Args:
+        convnext: Arguments of timm's ``ConvNeXt``, such as depths, dims and in_chans.
         kernel: As of ``convert``.
         img_size: Its ``image_size``, in pixels, under timm's name.
         kernel_sizes: As of ``convert``.
@@ -37,7 +39,6 @@ class MRConvNeXt(ConvNeXt):  # type: ignore[misc]  # timm has no types
         scan: As of ``convert``.
         norm: As of ``convert``.
         skip: As of ``convert``.
-        convnext: Arguments of timm's ``ConvNeXt``, such as depths, dims and in_chans.
 
     Raises:
         ArgumentError: As ``convert``.
@@ -45,13 +46,14 @@ class MRConvNeXt(ConvNeXt):  # type: ignore[misc]  # timm has no types
 
     Example:
         >>> from mrconv.models.convnext import MRConvNeXt
-        >>> model = MRConvNeXt(img_size=32, depths=(1, 1, 1, 1), dims=(8, 8, 8, 8), in_chans=1)
+        >>> model = MRConvNeXt({"depths": (1, 1, 1, 1), "dims": (8, 8, 8, 8)}, img_size=32)
         >>> [stage.blocks[0].conv_dw.width for stage in model.stages]
         [8, 4, 2, 1]
     """
 
     def __init__(
         self,
+        convnext: Mapping[str, Any],
         *,
         kernel: str | Callable[..., Kernel] = "fourier+sparse",
         img_size: int = 224,
@@ -60,7 +62,6 @@ class MRConvNeXt(ConvNeXt):  # type: ignore[misc]  # timm has no types
         scan: Scanning = "rows",
         norm: NormKind | BranchNorm = "batch",
         skip: bool = False,
-        **convnext: Any,
     ) -> None:
         super().__init__(**convnext)
         new = replacements(
@@ -111,10 +112,19 @@ def _settings() -> dict[str, Any]:
 default_cfgs = generate_default_cfgs({name: _settings() for name in NAMES})
 
 
+OWN = inspect.signature(MRConvNeXt).parameters.keys() - {"convnext"}
+
+
+def _assembled(**arguments: Any) -> MRConvNeXt:
+    """Timm hands all arguments over in one; its ConvNeXt refuses what is not known."""
+    own = {name: arguments.pop(name) for name in OWN & arguments.keys()}
+    return MRConvNeXt(arguments, **own)
+
+
 def _build(name: str, pretrained: bool, **arguments: Any) -> nn.Module:
     features = {"out_indices": (0, 1, 2, 3), "flatten_sequential": True}
     model: nn.Module = build_model_with_cfg(
-        MRConvNeXt, name, pretrained, feature_cfg=features, **arguments
+        _assembled, name, pretrained, feature_cfg=features, **arguments
     )
     return model
 
