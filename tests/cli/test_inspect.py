@@ -74,6 +74,8 @@ def test_picture(mrconv_command, model, tmp_path, merged):
     text = picture.read_text()
     assert "Frequency content of the kernels, by layer" in text
     assert ("Weight of each time scale, by layer" in text) is not merged
+
+
 def test_no_page_of_a_network_of_images(mrconv_command):
     told = mrconv_command("inspect", "mrconvnext_tiny", "--html", "a.html")
     assert (told.code, told.out) == (2, "")

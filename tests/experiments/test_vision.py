@@ -5,8 +5,10 @@ import torch
 
 from mrconv import LongConv, MRConv
 from mrconv.bench import Row
-from mrconv.experiments.vision import vision_rows, vision_table
-from mrconv.experiments.vision_fields import receptive_field, unrolled
+from mrconv.errors import ArgumentError
+from mrconv.experiments.table import TableOptions
+from mrconv.experiments.vision import VISION, vision_rows, vision_table
+from mrconv.experiments.vision_fields import pictures, receptive_field, unrolled, vision_picture
 from mrconv.nn import ScanConv2d
 
 
@@ -96,5 +98,24 @@ def test_a_quick_round_with_pictures(tmp_path, capsys):
     told = capsys.readouterr().out
     assert "10 of 10 cells are finished." in told
     assert "| digits | MRConvNeXt |" in (tmp_path / "table.md").read_text()
-    for word in ("fields", "kernels"):
-        assert (tmp_path / f"nets-{word}.svg").read_text().startswith("<?xml")
+    assert (tmp_path / "nets.svg").read_text().startswith("<?xml")
+
+
+def test_pictures_hold_fields_and_kernels():
+    conv = ScanConv2d(MRConv(2, 49, kernel_size=7, kernel="dense", causal=False).eval(), 7)
+    drawn = pictures(Stages(conv), torch.randn(2, 2, 7, 7))
+    assert [len(one) for one in drawn["kernels"]["1: 7 x 7"]] == [15, 15]
+    figure = vision_picture({"MRConvNeXt": drawn})
+    assert [ax.get_title() for ax in figure.axes] == ["stage 1", "", "channel 1", "channel 2"]
+    assert [ax.get_ylabel() for ax in figure.axes] == ["MRConvNeXt", "", "layer 1: 7 x 7", ""]
+
+
+def test_there_are_no_tasks_to_change(says, tmp_path):
+    with says(
+        ArgumentError,
+        "table: set must be left out for vision, which has no such tasks; got 'a.b=1'. "
+        "Leave it out.",
+    ):
+        VISION.grid(tmp_path, TableOptions(changes=["a.b=1"]))
+    grid, remark = VISION.grid(tmp_path, TableOptions(quick=True, seeds=1))
+    assert (len(grid.cells), remark) == (6, "")

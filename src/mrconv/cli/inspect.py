@@ -66,11 +66,12 @@ def _tell_vision(args: argparse.Namespace) -> int:
     """The tables of a network of images, which needs no file."""
     from ..errors import ArgumentError
 
-    if args.html:
-        raise ArgumentError(
-            "inspect: html must be left out for a network of images, which has no trained kernels "
-            f"to draw; got --html {args.html}. Leave it out."
-        )
+    for option in ("html", "picture"):
+        if getattr(args, option):
+            raise ArgumentError(
+                f"inspect: {option} must be left out for a network of images, which has no trained "
+                f"kernels to draw; got --{option} {getattr(args, option)}. Leave it out."
+            )
     from ..models.convnext.summary import summary_lines
 
     print("\n".join(summary_lines(args.model)))

@@ -1,39 +1,90 @@
 """The small experiment on images: its cells, its rows beside their bars, its table."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from ..bench.record import Row
 from ..bench.table import markdown
 from ..bench.timing import Pace, spread, take_turns
+from ..errors import ArgumentError
 from ..merging import merge
-from .grid import Cell, Grid
+from .grid import Cell, Grid, Numbers
+from .table import TableOptions
+from .vision_fields import vision_picture
 from .vision_training import DATA, NETS, QUICK, STANDARD, DataName, Sizes, make_net, training_cells
 
-__all__ = ["vision_grid", "vision_rows", "vision_table"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["VISION", "Vision", "vision_rows", "vision_table"]
 
 BAR = -0.5  # points of accuracy below the 7 x 7 network
 BATCH = 16
-Numbers = Mapping[str, Mapping[str, Any]]
 
 
-def vision_grid(folder: str | Path, *, quick: bool = False) -> Grid:
-    """Narrow networks with 7 x 7 and with long convolutions, on MNIST-5k and on digits.
+class Vision:
+    """Narrow networks with 7 x 7 and with long convolutions, on MNIST-5k and on digits."""
 
-    Args:
-        folder: For results and weights.
-        quick: Whether tiny networks try it out; their numbers then say nothing.
+    record = "vision-small"
 
-    Returns:
-        The grid.
-    """
-    folder, sizes = Path(folder), QUICK if quick else STANDARD
-    speeds = [_speed_cell(name, sizes, quick) for name in DATA]
-    return Grid([*training_cells(folder, sizes), *speeds], folder)
+    def grid(self, folder: Path, options: TableOptions) -> tuple[Grid, str]:
+        """Trainings, and speeds side by side.
+
+        Args:
+            folder: For results.
+            options: The user's.
+
+        Returns:
+            The grid, and no sentence.
+
+        Raises:
+            ArgumentError: If there are changes.
+        """
+        if options.changes:
+            raise ArgumentError(
+                "table: set must be left out for vision, which has no such tasks; "
+                f"got {options.changes[0]!r}. Leave it out."
+            )
+        sizes = QUICK if options.quick else STANDARD
+        sizes = replace(sizes, seeds=options.seeds or sizes.seeds)
+        speeds = [_speed_cell(name, sizes, options.quick) for name in DATA]
+        return Grid([*training_cells(sizes), *speeds], folder), ""
+
+    def rows(self, numbers: Mapping[str, Numbers]) -> list[Row]:
+        """What finished cells found; see ``vision_rows``.
+
+        Args:
+            numbers: By the name of the cell.
+        """
+        return vision_rows(numbers)
+
+    def markdown(self, rows: Sequence[Row]) -> str:
+        """One line a data set and network.
+
+        Args:
+            rows: Of the record.
+        """
+        return vision_table(rows)
+
+    def picture(self, numbers: Mapping[str, Numbers]) -> "Figure":
+        """Receptive fields and kernels of the first seed on MNIST-5k.
+
+        Args:
+            numbers: By the name of the cell.
+
+        Raises:
+            ArgumentError: If neither network was trained.
+        """
+        cells = {net: numbers.get(f"MNIST-5k, seed 0: {net}") for net in NETS}
+        return vision_picture({net: one for net, one in cells.items() if one is not None})
+
+
+VISION = Vision()
 
 
 def _speed_cell(data: DataName, sizes: Sizes, quick: bool) -> Cell:
@@ -57,7 +108,7 @@ def _speed_cell(data: DataName, sizes: Sizes, quick: bool) -> Cell:
     return Cell(f"{data}, images per second", settings, run)
 
 
-def vision_rows(cells: Numbers) -> list[Row]:
+def vision_rows(cells: Mapping[str, Mapping[str, Any]]) -> list[Row]:
     """What the finished cells say.
 
     Args:

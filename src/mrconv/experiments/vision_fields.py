@@ -1,20 +1,18 @@
 """What a network of images sees: effective receptive fields, and kernels laid out over the map."""
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
 from ..nn import LongConv, ScanConv2d
 from ..report.map_panels import map_panels
-from .vision_training import DATA, NETS, QUICK, STANDARD, DataName, load_net
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["fields_picture", "kernels_picture", "receptive_field", "unrolled"]
+__all__ = ["pictures", "receptive_field", "unrolled", "vision_picture"]
 
 IMAGES = 32  # that a field is averaged over
 CHANNELS = 6  # whose kernels are drawn
@@ -75,46 +73,54 @@ def unrolled(layer: ScanConv2d) -> Tensor:
     return grid.transpose(1, 2) if layer.scan == "columns" else grid
 
 
-def fields_picture(folder: Path, data: DataName, *, quick: bool = False) -> "Figure":
-    """Receptive fields of both trained networks, a row a network, a column a stage.
+def pictures(model: nn.Module, images: Tensor) -> dict[str, Any]:
+    """What is drawn of a trained network, as plain numbers of three digits.
 
     Args:
-        folder: Of the experiment.
-        data: What they were trained on.
-        quick: As of the grid.
+        model: A ConvNeXt, converted or not, in eval mode.
+        images: To take gradients at.                                 (N, C, H, H)
+
+    Returns:
+        "fields", the square roots of the receptive fields by stage, and "kernels", those of a few
+        channels by layer, none for 7 x 7 convolutions.
+    """
+    stages = len(model.stages)  # type: ignore[arg-type]
+    fields = [receptive_field(model, stage, images[:IMAGES]).sqrt() for stage in range(stages)]
+    layers = [part for part in model.modules() if isinstance(part, ScanConv2d)]
+    kernels = {
+        f"{i + 1}: {layer.width} x {layer.width}": unrolled(layer)[:CHANNELS]
+        for i, layer in enumerate(layers)
+    }
+    return {
+        "fields": [_plain(field) for field in fields],
+        "kernels": {name: [_plain(one) for one in grids] for name, grids in kernels.items()},
+    }
+
+
+def _plain(map_: Tensor) -> list[list[float]]:
+    return [[float(f"{value:.3g}") for value in row] for row in map_.tolist()]
+
+
+def vision_picture(networks: Mapping[str, Mapping[str, Any]]) -> "Figure":
+    """Receptive fields of every network, a column a stage; below, kernels, a column a channel.
+
+    Args:
+        networks: What ``pictures`` gave, by the network's name.
 
     Returns:
         A figure.
+
+    Raises:
+        ArgumentError: If there is none.
     """
-    images, sizes = DATA[data](), QUICK if quick else STANDARD
-    rows = []
-    for net in NETS:
-        model = load_net(folder, data, net, images.pixels, sizes)
-        pictures = [
-            (f"stage {stage + 1}", receptive_field(model, stage, images.test_x[:IMAGES]).sqrt())
-            for stage in range(len(sizes.depths))
-        ]
-        rows.append((net, [(name, field.numpy()) for name, field in pictures]))
-    return map_panels("What the middle of each stage's map depends on (square root)", rows, "none")
-
-
-def kernels_picture(folder: Path, data: DataName, *, quick: bool = False) -> "Figure":
-    """Kernels of the trained MRConvNeXt around their middle, a row a layer, a column a channel.
-
-    Args:
-        folder: Of the experiment.
-        data: What it was trained on.
-        quick: As of the grid.
-
-    Returns:
-        A figure.
-    """
-    images, sizes = DATA[data](), QUICK if quick else STANDARD
-    model = load_net(folder, data, "MRConvNeXt", images.pixels, sizes)
-    rows: list[tuple[str, Sequence[tuple[str, object]]]] = []
-    for layer in (part for part in model.modules() if isinstance(part, ScanConv2d)):
-        kernels = unrolled(layer)[:CHANNELS].numpy()
-        name = f"{layer.width} x {layer.width}"
-        rows.append((name, [(f"channel {i}", one) for i, one in enumerate(kernels)]))
-    title = "Learned kernels: weights of the pixels around one, by layer"
-    return map_panels(title, rows, "both")  # type: ignore[arg-type]
+    rows = [
+        (name, [(f"stage {i + 1}", field) for i, field in enumerate(one["fields"])])
+        for name, one in networks.items()
+    ]
+    rows += [
+        (f"layer {layer}", [(f"channel {i + 1}", kernel) for i, kernel in enumerate(kernels)])
+        for one in networks.values()
+        for layer, kernels in one["kernels"].items()
+    ]
+    title = "What the middle of each stage's map depends on (square root), and learned kernels"
+    return map_panels(title, rows)

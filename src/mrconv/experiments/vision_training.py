@@ -4,7 +4,6 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -15,6 +14,7 @@ from ..data import MNIST5k
 from ..merging import merge
 from ..train.optim import param_groups
 from .grid import Cell
+from .vision_fields import pictures
 
 __all__ = [
     "DATA",
@@ -25,10 +25,8 @@ __all__ = [
     "Images",
     "NetName",
     "Sizes",
-    "load_net",
     "make_net",
     "training_cells",
-    "weights_file",
 ]
 
 DataName = Literal["MNIST-5k", "digits"]
@@ -139,50 +137,24 @@ def make_net(net: NetName, pixels: int, sizes: Sizes, seed: int) -> nn.Module:
         return plain if net == "ConvNeXt" else convert(plain, image_size=pixels)
 
 
-def weights_file(folder: Path, data: DataName, net: NetName) -> Path:
-    """Where the weights of the first seed stand."""
-    return folder / "weights" / f"{data}-{net}.safetensors".lower()
-
-
-def load_net(folder: Path, data: DataName, net: NetName, pixels: int, sizes: Sizes) -> nn.Module:
-    """The trained network of the first seed.
-
-    Args:
-        folder: Of the experiment.
-        data: What it was trained on.
-        net: Which.
-        pixels: Height and width of the images.
-        sizes: As in training.
-
-    Returns:
-        In eval mode.
-    """
-    from safetensors.torch import load_file
-
-    model = make_net(net, pixels, sizes, 0)
-    model.load_state_dict(load_file(weights_file(folder, data, net)))
-    return model.eval()
-
-
-def training_cells(folder: Path, sizes: Sizes) -> list[Cell]:
+def training_cells(sizes: Sizes) -> list[Cell]:
     """One cell for each data set, seed and network.
 
     Args:
-        folder: For the weights.
         sizes: Of networks and training.
 
     Returns:
         In the order in which they run.
     """
     return [
-        _cell(folder, sizes, data, net, seed)
+        _cell(sizes, data, net, seed)
         for data in DATA
         for seed in range(sizes.seeds)
         for net in NETS
     ]
 
 
-def _cell(folder: Path, sizes: Sizes, data: DataName, net: NetName, seed: int) -> Cell:
+def _cell(sizes: Sizes, data: DataName, net: NetName, seed: int) -> Cell:
     settings = {"data": data, "net": net, "seed": seed, **asdict(sizes)}
 
     def run() -> dict[str, Any]:
@@ -191,9 +163,8 @@ def _cell(folder: Path, sizes: Sizes, data: DataName, net: NetName, seed: int) -
         start = time.perf_counter()
         _train(model, images, sizes, seed)
         seconds = time.perf_counter() - start
-        if seed == 0:
-            _save(model, weights_file(folder, data, net))
-        return {**_measured(model, images), "seconds": seconds}
+        seen = pictures(model.eval(), images.test_x) if seed == 0 else {}
+        return {**_measured(model, images), "seconds": seconds, **seen}
 
     return Cell(f"{data}, seed {seed}: {net}", settings, run)
 
@@ -242,10 +213,3 @@ def _measured(model: nn.Module, images: Images) -> dict[str, float]:
         "parameters": parameters,
         "operations": count_operations(merged, images.test_x[:1]),
     }
-
-
-def _save(model: nn.Module, path: Path) -> None:
-    from safetensors.torch import save_file
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    save_file(model.state_dict(), path)

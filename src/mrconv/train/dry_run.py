@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from .._extras import needs_extra
+from .._checks import needs_extra
 from ..data import Examples, Splits
 from .fitting import check_data, make_trainer, run_fit
 from .progress import SilentProgress, clock
