@@ -104,7 +104,7 @@ def test_a_quick_round_with_pictures(tmp_path, capsys):
 def test_pictures_hold_fields_and_kernels():
     conv = ScanConv2d(MRConv(2, 49, kernel_size=7, kernel="dense", causal=False).eval(), 7)
     drawn = pictures(Stages(conv), torch.randn(2, 2, 7, 7))
-    assert [len(one) for one in drawn["kernels"]["1: 7 x 7"]] == [15, 15]
+    assert [len(one) for one in drawn["kernels"]["1: 7 x 7"]] == [9, 9]  # 28 taps a side
     figure = vision_picture({"MRConvNeXt": drawn})
     assert [ax.get_title() for ax in figure.axes] == ["stage 1", "", "channel 1", "channel 2"]
     assert [ax.get_ylabel() for ax in figure.axes] == ["MRConvNeXt", "", "layer 1: 7 x 7", ""]
