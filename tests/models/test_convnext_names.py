@@ -15,6 +15,7 @@ from timm.optim import create_optimizer_v2  # noqa: E402
 
 import mrconv  # noqa: E402
 from mrconv.models.convnext import MRConvNeXt, entrypoints, register  # noqa: E402
+from mrconv.models.convnext.__main__ import main  # noqa: E402
 
 pytestmark = pytest.mark.vision
 
@@ -116,10 +117,10 @@ def test_a_script_knows_the_names(tmp_path):
 
 
 @pytest.mark.parametrize(("words", "got"), [((), "nothing"), (("absent.py",), "absent.py")])
-def test_no_script(words, got):
-    result = python("-m", "mrconv.models.convnext", *words)
-    assert result.returncode == 2
-    assert result.stderr == (
+def test_no_script(words, got, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["convnext", *words])
+    assert main() == 2
+    assert capsys.readouterr().err == (
         f"error: convnext: the first word must be a script; got {got}. "
         "Run: python -m mrconv.models.convnext train.py ...\n"
     )
