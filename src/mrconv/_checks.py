@@ -1,14 +1,14 @@
 """One-purpose checks of arguments, and the two helpers for padded batches."""
 
 import difflib
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from .errors import ArgumentError, DtypeError, ShapeError
+from .errors import ArgumentError, DtypeError, MissingExtraError, ShapeError
 
 __all__ = [
     "check_choice",
@@ -22,6 +22,7 @@ __all__ = [
     "lengths_from_mask",
     "mask_invalid",
     "nearest",
+    "needs_extra",
     "pad",
     "widened",
 ]
@@ -36,6 +37,33 @@ def nearest(word: str, known: Iterable[str]) -> str:
     known = sorted(known)
     close = difflib.get_close_matches(word, known, n=1)
     return f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(known)}."
+
+
+@contextmanager
+def needs_extra(owner: str, extra: str) -> Iterator[None]:
+    """Turns a missing package into the pip line that installs it.
+
+    Args:
+        owner: First word of the message.
+        extra: Extra of mrconv that holds the package.
+
+    Raises:
+        MissingExtraError: If an import inside finds no such package.
+
+    Example:
+        >>> with needs_extra("train", "train"):
+        ...     import json
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package == "mrconv":
+            raise
+        raise MissingExtraError(
+            f"{owner}: the package {package} must be installed; got none. "
+            f'Run: pip install "mrconv[{extra}]"'
+        ) from None
 
 
 def check_choice(owner: str, name: str, value: object, choices: Iterable[str]) -> None:

@@ -74,3 +74,12 @@ def test_picture(mrconv_command, model, tmp_path, merged):
     text = picture.read_text()
     assert "Frequency content of the kernels, by layer" in text
     assert ("Weight of each time scale, by layer" in text) is not merged
+
+
+def test_no_page_of_a_network_of_images(mrconv_command):
+    told = mrconv_command("inspect", "mrconvnext_tiny", "--html", "a.html")
+    assert (told.code, told.out) == (2, "")
+    assert told.err == (
+        "error: inspect: html must be left out for a network of images, which has no trained "
+        "kernels to draw; got --html a.html. Leave it out.\n"
+    )

@@ -1,6 +1,7 @@
 """What a measurement ran on, without anything that names one machine."""
 
 import importlib.metadata
+import importlib.util
 import os
 import platform
 import re
@@ -15,6 +16,7 @@ __all__ = ["machine", "versions"]
 
 PROCESSORS = Path("/proc/cpuinfo")
 PACKAGES = ("torch", "numpy", "scipy")
+OPTIONAL = ("timm", "torchvision")
 
 
 def machine(device: str = "cpu") -> dict[str, Any]:
@@ -57,5 +59,6 @@ def versions() -> dict[str, str]:
     Returns:
         By name.
     """
-    packages = {name: importlib.metadata.version(name) for name in PACKAGES}
+    found = [name for name in OPTIONAL if importlib.util.find_spec(name)]
+    packages = {name: importlib.metadata.version(name) for name in (*PACKAGES, *found)}
     return {"mrconv": __version__, "python": platform.python_version(), **packages}

@@ -10,10 +10,11 @@ from .distill import distill_cases
 from .generate import generate_cases
 from .layers import layer_cases
 from .stream import stream_cases
+from .vision import vision_cases
 
 __all__ = ["BENCHES", "BenchName"]
 
-BenchName = Literal["conv", "branches", "layers", "stream", "distill", "generate"]
+BenchName = Literal["conv", "branches", "layers", "stream", "distill", "generate", "vision"]
 
 BENCHES: dict[BenchName, Callable[[Options], list[Case]]] = {
     "conv": conv_cases,
@@ -22,4 +23,5 @@ BENCHES: dict[BenchName, Callable[[Options], list[Case]]] = {
     "stream": stream_cases,
     "distill": distill_cases,
     "generate": generate_cases,
+    "vision": vision_cases,
 }

@@ -12,11 +12,12 @@ if TYPE_CHECKING:
 HELP = "measure speed, memory and errors side by side with other ways, each beside its bar"
 
 NAMES: "tuple[BenchName, ...]" = ("conv", "branches", "layers", "stream", "distill", "generate")
+APART: "tuple[BenchName, ...]" = ("vision",)  # needs an environment of its own; not of all
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's arguments."""
-    parser.add_argument("bench", choices=(*NAMES, "all"), help="what is measured")
+    parser.add_argument("bench", choices=(*NAMES, *APART, "all"), help="what is measured")
     parser.add_argument(
         "--json", metavar="FILE", help="write the numbers as JSON; all: a folder, one file a bench"
     )

@@ -1,13 +1,17 @@
 """``mrconv inspect``: what a model is made of."""
 
 import argparse
+from pathlib import Path
 
 HELP = "show a model's layers, kernels, parameters, receptive field and operations"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's arguments."""
-    parser.add_argument("model", help="folder of a saved model, or its name on the Hub")
+    parser.add_argument(
+        "model",
+        help="folder of a saved model, or its name on the Hub; or mrconvnext_tiny, _small, _base",
+    )
     parser.add_argument("--html", metavar="FILE", help="write a page with pictures of the kernels")
     parser.add_argument(
         "--picture",
@@ -25,6 +29,8 @@ def run(args: argparse.Namespace) -> int:
 
     if args.picture:
         check_picture(args.picture)
+    if args.model.startswith("mrconvnext_") and not Path(args.model).exists():
+        return _tell_vision(args)
     model = mrconv.load(args.model)
     summary = summarize(model)
     head = ("layer", "form", "kernel", "resolutions", "taps", "parameters", "operations (M)")
@@ -53,6 +59,22 @@ def run(args: argparse.Namespace) -> int:
         _write_page(args.html, model, args.model)
     if args.picture:
         _write_picture(args.picture, model)
+    return 0
+
+
+def _tell_vision(args: argparse.Namespace) -> int:
+    """The tables of a network of images, which needs no file."""
+    from ..errors import ArgumentError
+
+    for option in ("html", "picture"):
+        if getattr(args, option):
+            raise ArgumentError(
+                f"inspect: {option} must be left out for a network of images, which has no trained "
+                f"kernels to draw; got --{option} {getattr(args, option)}. Leave it out."
+            )
+    from ..models.convnext.summary import summary_lines
+
+    print("\n".join(summary_lines(args.model)))
     return 0
 
 

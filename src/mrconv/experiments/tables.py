@@ -19,6 +19,7 @@ TableName = Literal[
     "baselines",
     "speech-rate",
     "results",
+    "vision",
 ]
 
 #: Module and name of every table.
@@ -32,6 +33,7 @@ TABLES: Mapping[TableName, tuple[str, str]] = {
     "baselines": ("baselines", "BASELINES"),
     "speech-rate": ("speech_rate", "SPEECH_RATE"),
     "results": ("results", "RESULTS"),
+    "vision": ("vision", "VISION"),
 }
 
 

@@ -15,6 +15,7 @@ from .norm import ChannelNorm, MaskedBatchNorm
 from .recurrence import ModalRecurrence
 from .reparameterize import Check, reparameterize
 from .s5 import S5
+from .scan_conv import ScanConv2d
 from .short_conv import ShortConv
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "ModalRecurrence",
     "MultiHyena",
     "ResidualBlock",
+    "ScanConv2d",
     "ShortConv",
     "keep_resolutions",
     "num_resolutions",

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from .._checks import needs_extra
 from ..data import Examples, Splits
-from .extras import needs_extra
 from .fitting import check_data, make_trainer, run_fit
 from .progress import SilentProgress, clock
 from .quiet import quiet_lightning

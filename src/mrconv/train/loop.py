@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from .._checks import needs_extra
 from .._version import __version__
 from ..data import Splits
 from ..data.writing import write_text
@@ -15,7 +16,6 @@ from ..errors import MissingExtraError
 from ..models.base import SequenceModel
 from .checkpoints import Checkpoint, read_checkpoint
 from .evaluation import evaluate
-from .extras import needs_extra
 from .fitting import check_data, make_trainer, run_fit
 from .progress import EpochRow, Progress, SilentProgress
 from .quiet import quiet_lightning

@@ -15,12 +15,11 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
-from .._checks import nearest
+from .._checks import nearest, needs_extra
 from ..data import Splits
 from ..errors import FileError, MrconvError, RecipeError
 from ..models.base import SequenceModel
 from .batches import Batching
-from .extras import needs_extra
 from .objective import TaskObjective
 from .optim import param_groups
 from .recipe_check import Precision, Schedule, check_recipe

@@ -4,8 +4,8 @@ import copy
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from .._checks import needs_extra
 from ..errors import RecipeError
-from .extras import needs_extra
 
 __all__ = ["overridden", "placed"]
 
