@@ -5,6 +5,7 @@ import re
 import pytest
 
 import mrconv
+from mrconv.data import InputContract
 from mrconv.models.summary import summarize
 
 
@@ -46,6 +47,15 @@ def test_table(mrconv_command, make_model, tmp_path, merged, causal):
         f"receptive field: {reach}",
         f"operations: {summary.operations / 1e6:,.1f} million for 32 samples",
     ]
+
+
+def test_a_model_of_frames_is_told_in_steps(mrconv_command, make_model, tmp_path):
+    model = make_model()
+    model.contract = InputContract("audio", 128, channels=1, sample_rate=8000.0, frame=4)
+    told = mrconv_command("inspect", model.save_pretrained(tmp_path / "model"))
+    reach, operations = told.out.splitlines()[-2:]
+    assert reach == "receptive field: 63 steps of 4 samples (62 past, 0 future)"
+    assert operations.endswith(" million for 32 steps of 4 samples")
 
 
 @pytest.mark.parametrize("merged", [False, True])

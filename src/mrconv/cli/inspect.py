@@ -49,12 +49,14 @@ def run(args: argparse.Namespace) -> int:
     widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
     for row in (head, *rows):
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)))
+    frame = model.expects.frame
+    unit = "samples" if frame == 1 else f"steps of {frame} samples"
     print(f"parameters: {summary.parameters:,}")
     print(
-        f"receptive field: {summary.receptive_field:,} samples "
+        f"receptive field: {summary.receptive_field:,} {unit} "
         f"({summary.past:,} past, {summary.future:,} future)"
     )
-    print(f"operations: {summary.operations / 1e6:,.1f} million for {summary.length:,} samples")
+    print(f"operations: {summary.operations / 1e6:,.1f} million for {summary.length:,} {unit}")
     if args.html:
         _write_page(args.html, model, args.model)
     if args.picture:
