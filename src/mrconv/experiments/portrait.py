@@ -59,7 +59,8 @@ def time_scales_of(model: SequenceModel) -> "Figure":
 
     Returns:
         A picture of one or two panels. A skip, which passes all frequencies alike, is left out
-        of the kernels but for merged ones, which hold it.
+        of the kernels but for merged ones, which hold it. Where the model takes frames, a tap
+        stands for all samples of one: kernels are that much longer, frequencies end that much lower.
 
     Raises:
         ArgumentError: If the model has no such layer.
@@ -75,11 +76,12 @@ def time_scales_of(model: SequenceModel) -> "Figure":
     taps = [_whole_taps(layer) for layer in layers]
     branched = [layer for layer in layers if isinstance(layer, MRConv)]
     alike = len(branched) == len(layers) and len({tuple(one.spans) for one in branched}) == 1
+    frame, rate = model.expects.frame, model.expects.sample_rate
     return time_scales(
         taps,
         _squares(branched) if alike else None,
-        branched[0].spans if alike else (),
-        sample_rate=model.expects.sample_rate,
+        [frame * span for span in branched[0].spans] if alike else (),
+        sample_rate=None if rate is None else rate / frame,
     )
 
 
