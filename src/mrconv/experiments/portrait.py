@@ -60,7 +60,7 @@ def time_scales_of(model: SequenceModel) -> "Figure":
     Returns:
         A picture of one or two panels. A skip, which passes all frequencies alike, is left out
         of the kernels but for merged ones, which hold it. Where the model takes frames, a tap
-        stands for all samples of one: kernels are that much longer, frequencies end that much lower.
+        stands for all samples of one: kernels are that much longer, frequencies end lower.
 
     Raises:
         ArgumentError: If the model has no such layer.
