@@ -53,3 +53,24 @@ def test_never_beyond_the_recording(count):
         times = np.linalg.norm(window[:, :3], axis=1) / np.sqrt(3)
         assert times.max() <= (count - 1) * (1 + SIZE) + 1e-9
         assert (np.diff(times) > 0).all()
+
+
+def test_copies_differ_by_as_much_as_is_said():
+    """Turns, sizes and starts of many copies reach near the largest."""
+    random = np.random.default_rng(0)
+    t = np.arange(400, dtype=float)
+    recording = np.stack([1 + 0 * t, 0 * t, 0 * t, 0 * t, 0 * t, 1e3 + t], 1)
+    turns, sizes, speeds, starts = [], [], [], []
+    for _ in range(300):
+        window = varied_window(recording, 150, 64, random)
+        size = np.linalg.norm(window[0, :3])
+        rates = np.linalg.norm(window[:, 3:], axis=1) / size  # v (1000 + s + v t)
+        speed = np.sqrt(rates[1] - rates[0])
+        turns.append(np.degrees(np.arccos(min(1.0, window[0, 0] / size))))
+        sizes.append(size)
+        speeds.append(speed)
+        starts.append(rates[0] / speed - 1e3)
+    assert 0.8 * TURN < max(turns) <= TURN
+    for values, middle, most in ((sizes, 1, SIZE), (speeds, 1, SPEED), (starts, 150, 16)):
+        assert middle - most <= min(values) < middle - 0.9 * most
+        assert middle + 0.9 * most < max(values) <= middle + most

@@ -19,7 +19,8 @@ WHOLE = [name for name, values in MODELS.items() if {*LONG_RANGE_ARENA} <= value
 def test_the_average_is_that_of_the_six_tasks(name):
     # a task that was not learned counts as chance, one half
     values = [50.0 if (one := MODELS[name][task].value) is None else one for task in SIX]
-    assert sum(values) / 6 == pytest.approx(MODELS[name]["average"].value, abs=0.1)
+    digit = 0.1 if name == "Long Conv" else 0.01  # the last one printed
+    assert sum(values) / 6 == pytest.approx(MODELS[name]["average"].value, abs=0.51 * digit)
 
 
 def test_numbers_that_stand_twice_agree():

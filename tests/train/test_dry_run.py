@@ -12,7 +12,8 @@ import torch
 from mrconv.data import Examples, cifar
 from mrconv.errors import ArgumentError, FileError
 from mrconv.train import dry_run, read_recipe, recipe_names
-from mrconv.train.dry_run import _longest
+from mrconv.train.batches import Batches, BucketedBatches
+from mrconv.train.dry_run import _largest, _longest
 
 pytest.importorskip("lightning")
 FILES = runpy.run_path(str(Path(__file__).with_name("made_files.py")))["FILES"]
@@ -60,6 +61,12 @@ def test_the_longest_rows_are_tried() -> None:
     pairs = Examples(torch.zeros(2, 2, 9), torch.arange(2), torch.tensor([[2, 3], [9, 1]]))
     assert _longest(pairs, 1).y.tolist() == [1]
     assert len(_longest(Examples(torch.zeros(5, 3), torch.arange(5)), 2)) == 2
+
+
+def test_the_shape_told_is_that_of_the_batch_that_runs() -> None:
+    rows = Examples(torch.zeros(5, 9, 2), torch.arange(5), torch.tensor([3, 7, 1, 2, 5]))
+    assert _largest(BucketedBatches(rows, 2)) == (2, 5, 2)  # 3 and 5 samples; 7 is alone
+    assert _largest(Batches(rows, 2)) == (2, 9, 2)
 
 
 def test_a_dry_run_tells_what_a_training_would_refuse(toy: Path, says) -> None:

@@ -87,7 +87,8 @@ KERNEL_SIZE = Ablation(
     ABLATIONS["kernel-size"],
 )
 
-#: The paper's table 11; kernel sizes as its numbers of parameters imply.
+#: The paper's table 11; kernel sizes of images as its numbers of parameters imply, on ListOps those
+#: of the Fourier kernels.
 KERNELS = Ablation(
     "kernels",
     {"listops": _kernels(2, 2), "image": _kernels(16, 32)},

@@ -101,4 +101,8 @@ BASELINES = Baselines(
         task: {name: values[task] for name, values in MODELS.items() if task in values}
         for task in ("listops", "image")
     },
+    remarks=(
+        "S4D starts here with the poles of S4D-Lin; the published line is S4D-LegS. S4 is S4-LegS in "
+        "both.",
+    ),
 )

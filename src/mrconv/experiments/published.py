@@ -13,7 +13,8 @@ class Published:
     Args:
         value: None: no better than chance.
         parameters: As printed there, such as "332K"; empty where it is not told.
-        checked: Whether the number was read in the paper, its poster, its review or a summary.
+        checked: Whether the number was read in the paper, its poster, its review, a summary of it or a
+            listing of results.
     """
 
     value: float | None
@@ -106,7 +107,8 @@ ABLATIONS: Mapping[str, Mapping[str, Numbers]] = {
             "none": Published(86.19),
         },
     },
-    # Cunningham et al. 2024, table 8 (Path-X)
+    # Cunningham et al. 2024, table 8 (Path-X): sum, concatenation, and that with a fixed decay; that
+    # the first two have learned gains follows from the text
     "combine": {
         "pathx": {
             "sum, learned gains": Published(None),
@@ -153,8 +155,9 @@ def _further(**values: float) -> dict[str, Published]:
 
 #: Models at full size. Rows of Long Range Arena: the authors' poster, but for the MEGA, SPADE-Chunk
 #: and BST rows that are not checked. sCIFAR and Speech Commands: not checked but for MRConv's own
-#: (table 3, and the summary), MultiresNet's 93.15 (the same) and S5's 94.53 at half rate.
-#: MRConv-Large: the summary.
+#: (94.26 and 95.05 a summary, 96.82 a listing of results), MultiresNet's 93.15 and the best
+#: baseline's 94.53 at half rate (the summary; that it is S5's was not checked). MRConv-Large: the
+#: summary. "S4D" and "S4" are S4D-LegS and S4-LegS.
 MODELS: Mapping[str, Numbers] = {
     "MRConv, best kernel of each task": {
         **_arena(62.40, 89.26, 91.44, 90.37, 95.55, 97.82, 87.81),

@@ -1,5 +1,6 @@
 """A few steps of a recipe: does it run here, how much memory and time does it take?"""
 
+import math
 import sys
 import time
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from torch import Tensor
 
 from .._checks import needs_extra
 from ..data import Examples, Splits
+from .batches import BATCHES, Batches
 from .fitting import check_data, make_trainer, run_fit
 from .progress import SilentProgress, clock
 from .quiet import quiet_lightning
@@ -100,11 +102,10 @@ def dry_run(recipe: Recipe, *, batches: int = 3) -> DryRun:
         run_fit(trainer, module)
     together = recipe.batch_size * trainer.world_size
     validation_loss, _ = module.validation_means()
-    x = few.train.x
     return DryRun(
         recipe.name,
         sum(parameter.numel() for parameter in module.model.parameters()),
-        (min(recipe.batch_size, len(x)), *x.shape[1:]),
+        _largest(BATCHES[recipe.batches](few.train, recipe.batch_size)),
         watch.loss,
         validation_loss,
         watch.times[-1] - watch.times[-2],
@@ -120,12 +121,17 @@ def _few(splits: Splits, count: int) -> Splits:
 
 
 def _longest(examples: Examples, count: int) -> Examples:
-    """The longest rows, cut to the longest of them."""
+    """The longest rows, as they stand."""
     lengths = examples.lengths
     if lengths is None:
         return Examples(examples.x[:count], examples.y[:count])
     rows = (lengths if lengths.ndim == 1 else lengths.amax(1)).argsort(descending=True)[:count]
     return Examples(examples.x[rows], examples.y[rows], lengths[rows])
+
+
+def _largest(batches: Batches) -> tuple[int, ...]:
+    """Shape of the inputs of the batch with the most numbers."""
+    return max((tuple(x.shape) for x, _, _ in batches), key=math.prod)
 
 
 def _peak_memory() -> int:
