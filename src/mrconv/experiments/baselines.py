@@ -102,7 +102,7 @@ BASELINES = Baselines(
         for task in ("listops", "image")
     },
     remarks=(
-        "S4D starts here with the poles of S4D-Lin; the published line is S4D-LegS. S4 is S4-LegS in "
-        "both.",
+        "S4D starts here with the poles of S4D-Lin; the published line is S4D-LegS. S4 is S4-LegS "
+        "in both.",
     ),
 )

@@ -13,8 +13,8 @@ class Published:
     Args:
         value: None: no better than chance.
         parameters: As printed there, such as "332K"; empty where it is not told.
-        checked: Whether the number was read in the paper, its poster, its review, a summary of it or a
-            listing of results.
+        checked: Whether the number was read in the paper, its poster, its review, a summary of it
+            or a listing of results.
     """
 
     value: float | None
@@ -107,8 +107,8 @@ ABLATIONS: Mapping[str, Mapping[str, Numbers]] = {
             "none": Published(86.19),
         },
     },
-    # Cunningham et al. 2024, table 8 (Path-X): sum, concatenation, and that with a fixed decay; that
-    # the first two have learned gains follows from the text
+    # Cunningham et al. 2024, table 8 (Path-X): sum, concatenation, and that with a fixed decay;
+    # that the first two have learned gains follows from the text
     "combine": {
         "pathx": {
             "sum, learned gains": Published(None),

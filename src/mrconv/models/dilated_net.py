@@ -17,8 +17,8 @@ class Dilated(KernelConv):
 
     y[t] = sum_{q<k} weight[q] u[t - q d]
 
-    A net takes one setting a layer. In the example dilations double from layer to layer; deeper nets
-    start anew with 1 where they reach over the length.
+    A net takes one setting a layer. In the example dilations double from layer to layer; deeper
+    nets start anew with 1 where they reach over the length.
 
     Args:
         channels: D.

@@ -22,7 +22,7 @@ class Answer(NamedTuple):
     """What a model says when a chunk of samples has come in."""
 
     samples: int
-    """Samples of the model's input so far, after resampling; the last frame counts as a full one."""
+    """Samples of the model's input so far, after resampling; a last frame counts as a full one."""
     outputs: Tensor | None
     """Output at the last of them, without batch and time; None before the first one.    (...)"""
     shares: Tensor | None
