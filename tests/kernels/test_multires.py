@@ -57,6 +57,20 @@ def test_taps_of_few_levels(levels):
     assert (kernel.taps()[:, reach:] == 0).all()
 
 
+def test_levels_beyond_the_span_cost_no_memory():
+    """A delay of 2^j >= span leaves of each filter its first tap only."""
+    kernel = MultiresKernel(2, 10, 0, filter_size=3, levels=60, dtype=F64)
+    short = MultiresKernel(2, 10, 0, filter_size=3, levels=4, dtype=F64)
+    h0, h1, w = (one.detach() for one in kernel.parameters())
+    with torch.no_grad():  # four levels, the last average weighed as by all those behind it
+        short.average.copy_(h0)
+        short.detail.copy_(h1)
+        rest = sum(w[:, j] * h1[:, 0] * h0[:, 0] ** (j - 4) for j in range(4, 60))
+        rest = rest + w[:, 60] * h0[:, 0] ** 56
+        short.weight.copy_(torch.cat([w[:, :4], rest[:, None], w[:, -1:]], 1))
+    assert_close(kernel.taps(), by_transforms(short), 1e-10)
+
+
 @pytest.mark.parametrize(("span", "filter_size"), SIZES)
 def test_the_tree_on_a_signal_of_the_span(span, filter_size):
     kernel = MultiresKernel(2, span, 0, filter_size=filter_size, dtype=F64)

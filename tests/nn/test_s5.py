@@ -87,6 +87,14 @@ def test_gradients():
     assert torch.autograd.gradcheck(run, (x, *layer.parameters()), fast_mode=True)
 
 
+def test_second_derivatives_of_the_scan():
+    torch.manual_seed(0)
+    b = torch.randn(2, 1, 2, 5, dtype=F64, requires_grad=True)
+    decay = torch.tensor([0.3, 0.01], dtype=F64, requires_grad=True)
+    angle = torch.tensor([0.7, 2.0], dtype=F64, requires_grad=True)
+    assert torch.autograd.gradgradcheck(scan, (b, decay, angle))
+
+
 def test_high_powers_of_the_poles_are_exact():
     """A pole near the circle turns 20,000 samples without drift in float32."""
     decay, angle = torch.tensor([1e-5], dtype=F64), torch.tensor([2.1], dtype=F64)

@@ -92,12 +92,13 @@ class MultiresKernel(Kernel):
         Returns:
             At most filter_size - 1 dilations longer.
         """
-        reach = (self.filter_size - 1) << level
+        length = min(x.shape[1] + ((self.filter_size - 1) << level), self.span)
+        delays = [q << level for q in range(self.filter_size) if q << level < length]
         delayed = [
-            functional.pad(taps[:, q, None] * x, (q << level, reach - (q << level)))
-            for q in range(self.filter_size)
+            functional.pad(taps[:, q, None] * x, (delay, length - delay - x.shape[1]))
+            for q, delay in enumerate(delays)
         ]
-        return torch.stack(delayed).sum(0)[:, : self.span]
+        return torch.stack(delayed).sum(0)
 
     def extra_repr(self) -> str:
         """Sizes for ``repr``."""

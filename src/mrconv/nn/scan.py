@@ -26,7 +26,7 @@ def scan(b: Tensor, decay: Tensor, angle: Tensor) -> Tensor:
 
     Cost: O(B P L log L) operations; memory for the gradient O(B P L).
     Source: Hillis and Steele 1986, for one operator at all times. The gradient is the same scan
-    backwards in time with conjugate poles.
+    backwards in time with conjugate poles, and can be differentiated again.
 
     Example:
         >>> import torch
@@ -70,7 +70,7 @@ class _Scan(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         x, decay, angle = ctx.saved_tensors
-        into = _doubled(gradient.flip(-1), decay, -angle).flip(-1)
+        into = scan(gradient.flip(-1), decay, -angle).flip(-1)
         # of the pole: sum over rows and time of conj(x[t - 1]) into[t]
         before, later = x[..., :-1], into[..., 1:]
         real = (before[0] * later[0] + before[1] * later[1]).sum((0, -1), dtype=decay.dtype)
