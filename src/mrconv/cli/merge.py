@@ -29,16 +29,9 @@ def run(args: argparse.Namespace) -> int:
 
     import mrconv
 
-    from ..errors import ArgumentError
-
     model = mrconv.load(args.model)
     merged = mrconv.merge(model, rate=args.rate, form=args.form)
     contract = merged.contract
-    if args.rate != 1 and contract is not None and contract.frame != 1:
-        raise ArgumentError(
-            f"merge: rate must be 1 for a model of frames, {contract.frame} samples side by side; "
-            f"got {args.rate}. Resample the input instead, as mrconv stream does by itself."
-        )
     if contract is not None and contract.sample_rate is not None:
         merged.contract = replace(contract, sample_rate=contract.sample_rate / args.rate)
     for name, layer in merged.named_modules():

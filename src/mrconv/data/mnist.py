@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from .._checks import check_count
 from ..errors import ArgumentError, FileError
 from .contract import InputContract
 from .packages import package_file
@@ -40,6 +41,7 @@ class MNIST5k:
 
     Raises:
         ArgumentError: If the shift is not 0 to 27.
+        DtypeError: If it is not a whole number.
 
     Example:
         >>> from mrconv.data import MNIST5k
@@ -53,9 +55,10 @@ class MNIST5k:
 
     def __post_init__(self) -> None:
         side = isqrt(PIXELS)
-        if not 0 <= self.shift < side:
+        check_count("MNIST5k", "shift", self.shift, 0)
+        if self.shift >= side:
             raise ArgumentError(
-                f"MNIST5k: shift must be 0 to {side - 1} pixels; got {self.shift}. "
+                f"MNIST5k: shift must be at most {side - 1} pixels; got {self.shift}. "
                 "Use 1, or 0 for digits as they were written."
             )
 

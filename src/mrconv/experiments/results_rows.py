@@ -48,9 +48,8 @@ def _goal_rows(goal: Goal, runs: Mapping[str, Numbers]) -> Iterator[Row]:
     first = next(iter(runs.values()))
     yield Row(f"{goal.title}, {SIZE}", first["parameters"], "parameters")
     yield Row(f"{goal.title}, {TRAINING}", first["examples"]["training"], "examples")
-    tested = sum({run: one["examples"]["test"] for run, one in runs.items()}.values())
-    same = "seed" in next(iter(goal.runs))  # seeds share their test set, held-out people do not
-    yield Row(f"{goal.title}, {TEST}", first["examples"]["test"] if same else tested, "examples")
+    tests = [one["examples"]["test"] for one in runs.values()]
+    yield Row(f"{goal.title}, {TEST}", sum(tests) if goal.own_test else tests[0], "examples")
     yield Row(f"{goal.title}, {TIME}", median(one["seconds"] for one in runs.values()), "s")
 
 
