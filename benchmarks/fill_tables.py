@@ -12,20 +12,12 @@ from pathlib import Path
 from mrconv.bench import Row, read_record
 from mrconv.bench.table import markdown
 from mrconv.experiments.filter_table import differences_table, filters_table, recall_table
-from mrconv.experiments.tables import TableName, table_named
+from mrconv.experiments.tables import TABLES as ALL_TABLES
+from mrconv.experiments.tables import table_named
 
 HOME = Path(__file__).resolve().parents[1]
 #: Tables of ``mrconv table`` that stand on the page of results.
-TABLES_OF_RESULTS: tuple[TableName, ...] = (
-    "results",
-    "design",
-    "kernel-size",
-    "kernels",
-    "norm",
-    "combine",
-    "baselines",
-    "speech-rate",
-)
+TABLES_OF_RESULTS = [name for name in ALL_TABLES if name not in ("filters", "vision")]
 #: Page of every file of numbers.
 PAGES = {
     "stream.json": HOME / "docs/performance.md",

@@ -1,7 +1,7 @@
 """A table of one backbone trained with several mixers, on small tasks, from several seeds."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -130,16 +130,13 @@ class Ablation:
         Args:
             numbers: By the name of the cell.
         """
-        from ..report.convergence_panels import Curves, convergence
+        from ..report.convergence_panels import convergence, curves
 
         found = self.found(numbers)
         return convergence(
             {
                 TASKS[task].title: {
-                    name: Curves(
-                        [_losses(one, "train_loss") for one in seeds.values()],
-                        [_losses(one, "validation_loss") for one in seeds.values()],
-                    )
+                    name: curves([one["history"] for one in seeds.values()])
                     for name, seeds in variants.items()
                 }
                 for task, variants in found.items()
@@ -170,8 +167,8 @@ class Ablation:
             recipe,
             folder,
             lambda result: self.measure(result, recipe, pace),
-            prepare=(lambda: None) if drawn is None else partial(drawn.prepare, folder),
-            settings=_settings(recipe, drawn, pace),
+            drawn=drawn,
+            further={"pace": pace},
         )
 
 
@@ -230,16 +227,3 @@ def _by_seed(
         for name, one in numbers.items()
         if name.startswith(start) and name.partition(":")[2] == end[1:]
     }
-
-
-def _losses(numbers: Numbers, key: str) -> list[float]:
-    return [row[key] for row in numbers["history"]]
-
-
-def _settings(recipe: Recipe, drawn: Any, pace: object) -> dict[str, Any]:
-    """What the numbers depend on: not where the folder stands."""
-    settings = {**recipe.values, "pace": pace}
-    if drawn is not None:
-        data = {key: one for key, one in settings["data"].items() if key != "path"}
-        settings["data"] = {**data, "generated": asdict(drawn)}
-    return settings

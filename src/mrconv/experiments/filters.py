@@ -5,14 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..bench.record import Row
-from ..errors import ArgumentError
 from .filter_distilling import distilling_cells
 from .filter_rows import filter_rows
 from .filter_speed import speed_cell
 from .filter_table import differences_table, filters_picture, filters_table, recall_table
 from .filter_training import QUICK, STANDARD, bits_cells, corpus, recall_cells
 from .grid import Grid, Numbers
-from .table import TableOptions
+from .table import TableOptions, refuse_changes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,11 +37,7 @@ class Filters:
         Raises:
             ArgumentError: If there are changes.
         """
-        if options.changes:
-            raise ArgumentError(
-                "table: set must be left out for filters, which has no such tasks; "
-                f"got {options.changes[0]!r}. Leave it out."
-            )
+        refuse_changes("filters", options)
         sizes, text = QUICK if options.quick else STANDARD, corpus()
         sizes = sizes._replace(seeds=options.seeds or sizes.seeds)
         bits = bits_cells(folder, sizes, text)

@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..bench.record import Row
-from ..train import Recipe, TrainingResult
+from ..train import TrainingResult
 from .goals import GOALS
 from .grid import Cell, Grid, Numbers
 from .results_rows import results_markdown, results_rows
@@ -66,16 +65,11 @@ class Results:
         Args:
             numbers: By the name of the cell.
         """
-        from ..report.convergence_panels import Curves, convergence
+        from ..report.convergence_panels import convergence, curves
 
         return convergence(
             {
-                GOALS[name].title: {
-                    "MRConv": Curves(
-                        [_losses(one, "train_loss") for one in runs.values()],
-                        [_losses(one, "validation_loss") for one in runs.values()],
-                    )
-                }
+                GOALS[name].title: {"MRConv": curves([one["history"] for one in runs.values()])}
                 for name, runs in _by_goal(numbers).items()
             }
         )
@@ -96,28 +90,13 @@ def _by_goal(numbers: Mapping[str, Numbers]) -> dict[str, dict[str, Numbers]]:
 def _cell(name: str, run: str, folder: Path, further: Sequence[str], quick: bool) -> Cell:
     goal = GOALS[name]
     recipe = goal.make_recipe(run, folder, further, quick=quick)
-    drawn = goal.drawn(quick)
     return training_cell(
         f"{name}, {run}",
         recipe,
         folder,
         _measured,
-        prepare=_nothing if drawn is None else partial(drawn.prepare, folder),
-        settings=_settings(recipe, drawn),
+        drawn=goal.drawn(quick),
     )
-
-
-def _nothing() -> None:
-    """What goals without generated data prepare."""
-
-
-def _settings(recipe: Recipe, drawn: Any) -> dict[str, Any]:
-    """What the numbers depend on: not where the folder stands."""
-    settings = dict(recipe.values)
-    if drawn is not None:
-        data = {key: one for key, one in settings["data"].items() if key != "path"}
-        settings["data"] = {**data, "generated": asdict(drawn)}
-    return settings
 
 
 def _measured(result: TrainingResult) -> Numbers:
@@ -133,7 +112,3 @@ def _measured(result: TrainingResult) -> Numbers:
         },
         "history": [asdict(row) for row in result.history],
     }
-
-
-def _losses(numbers: Numbers, key: str) -> list[float]:
-    return [row[key] for row in numbers["history"]]

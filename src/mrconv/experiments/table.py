@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..bench.record import Row
+from ..errors import ArgumentError
 from .grid import Grid, Numbers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Table", "TableOptions"]
+__all__ = ["Table", "TableOptions", "refuse_changes"]
 
 
 class TableOptions(NamedTuple):
@@ -22,6 +23,23 @@ class TableOptions(NamedTuple):
     """Trainings of each kind; None: as many as the table has by itself."""
     changes: Sequence[str] = ()
     """Of the trainings, TASK.KEY=VALUE."""
+
+
+def refuse_changes(table: str, options: TableOptions) -> None:
+    """Raises where trainings are to be changed of a table that names no tasks.
+
+    Args:
+        table: Its name.
+        options: The user's.
+
+    Raises:
+        ArgumentError: If there are changes.
+    """
+    if options.changes:
+        raise ArgumentError(
+            f"table: set must be left out for {table}, which has no such tasks; "
+            f"got {options.changes[0]!r}. Leave it out."
+        )
 
 
 class Table(Protocol):

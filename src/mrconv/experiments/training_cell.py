@@ -1,11 +1,14 @@
 """The cell of a grid that trains a recipe, and goes on with a training that was stopped."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, cast
 
 from ..train import Recipe, TrainingResult, train
 from ..train.run_folder import RunFolder
+from .generated import Drawn
 from .grid import Cell, Numbers
 
 __all__ = ["model_folder", "tested_metric", "training_cell"]
@@ -17,8 +20,8 @@ def training_cell(
     folder: Path,
     measure: Callable[[TrainingResult], Numbers],
     *,
-    prepare: Callable[[], object] = lambda: None,
-    settings: Mapping[str, Any] | None = None,
+    drawn: Drawn | None = None,
+    further: Mapping[str, Any] = MappingProxyType({}),
 ) -> Cell:
     """A training, and what is measured on its model.
 
@@ -27,18 +30,24 @@ def training_cell(
         recipe: What is trained.
         folder: Of the grid; the training stands in it.
         measure: Gives the cell's numbers.
-        prepare: Called before the data are read, such as to generate them.
-        settings: What the numbers depend on; None: the recipe's values.
+        drawn: Data that are generated before they are read; their settings stand in the cell's, and
+            not the folder that they are in.
+        further: What the numbers depend on besides the recipe.
 
     Returns:
         The cell.
     """
 
     def run() -> Numbers:
-        prepare()
+        if drawn is not None:
+            drawn.prepare(folder)
         return measure(_trained(recipe, RunFolder(model_folder(folder, cell))))
 
-    cell = Cell(name, recipe.values if settings is None else settings, run)
+    settings = {**recipe.values, **further}
+    if drawn is not None:
+        data = {key: one for key, one in settings["data"].items() if key != "path"}
+        settings["data"] = {**data, "generated": asdict(cast(Any, drawn))}
+    cell = Cell(name, settings, run)
     return cell
 
 

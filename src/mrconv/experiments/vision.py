@@ -11,10 +11,9 @@ import torch
 from ..bench.record import Row
 from ..bench.table import markdown
 from ..bench.timing import Pace, spread, take_turns
-from ..errors import ArgumentError
 from ..merging import merge
 from .grid import Cell, Grid, Numbers
-from .table import TableOptions
+from .table import TableOptions, refuse_changes
 from .vision_fields import vision_picture
 from .vision_training import DATA, NETS, QUICK, STANDARD, DataName, Sizes, make_net, training_cells
 
@@ -45,11 +44,7 @@ class Vision:
         Raises:
             ArgumentError: If there are changes.
         """
-        if options.changes:
-            raise ArgumentError(
-                "table: set must be left out for vision, which has no such tasks; "
-                f"got {options.changes[0]!r}. Leave it out."
-            )
+        refuse_changes("vision", options)
         sizes = QUICK if options.quick else STANDARD
         sizes = replace(sizes, seeds=options.seeds or sizes.seeds)
         speeds = [_speed_cell(name, sizes, options.quick) for name in DATA]

@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Curves", "convergence"]
+__all__ = ["Curves", "convergence", "curves"]
 
 WIDTH, HEIGHT = 4.6, 2.5  # inches of a panel
 FEW = 15  # epochs up to which each has a marker
 WHATS = ("training loss", "validation loss")
+KEYS = ("train_loss", "validation_loss")  # of a row, in the order of ``Curves``
 STEPS = ("-", "--", "-.", ":")
 
 
@@ -26,6 +27,21 @@ class Curves(NamedTuple):
 
     training: Sequence[Sequence[float]]
     validation: Sequence[Sequence[float]]
+
+
+def curves(histories: Sequence[Sequence[Mapping[str, float]]]) -> Curves:
+    """Losses out of the rows by epoch that trainings keep.
+
+    Args:
+        histories: Of each seed, one row an epoch.
+
+    Example:
+        >>> curves([[{"train_loss": 2.0, "validation_loss": 3.0}]]).validation
+        [[3.0]]
+    """
+    return Curves(
+        *([[row[key] for row in rows] for rows in histories] for key in KEYS),
+    )
 
 
 def convergence(tasks: Mapping[str, Mapping[str, Curves]]) -> "Figure":
